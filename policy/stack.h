@@ -1,0 +1,59 @@
+/*
+ * stack - the layers put together: the strictest verdict stands.
+ *
+ * A request must be allowed by every layer; deny, then need_more, then ask,
+ * then allow.  Inspect beats passthrough across layers, "private" and the
+ * settings that open something must be said by every layer that allows.
+ * A stack without a layer denies everything.
+ *
+ * Immutable and counted: replace a run's stack by swapping the pointer.
+ */
+#ifndef POLICY_STACK_H
+#define POLICY_STACK_H
+
+#include "policy/decide.h"
+#include "policy/facts.h"
+#include "policy/policy.h"
+#include "policy/verdict.h"
+#include "schema/limits.h"
+
+struct stack;
+
+/* Takes a reference to each policy.  NULL when there is no memory. */
+struct stack *stack_new(const struct policy *const *layers, size_t count)
+    MUST_CHECK;
+struct stack *stack_ref(struct stack *stack);
+void stack_unref(struct stack *stack);
+
+size_t stack_count(const struct stack *stack);
+const struct policy *stack_layer(const struct stack *stack, size_t index);
+
+/* Fills *ret and cannot fail.  ret borrows from the stack. */
+void stack_decide(
+    const struct stack *stack, const struct facts *facts, struct verdict *ret);
+
+/*
+ * Settings of an allowing verdict.  Each layer's own allowing rule is asked:
+ * whether special addresses are allowed (all must say private, or name the
+ * address), which address to use instead of a resolver (innermost), which
+ * authority to trust (innermost PEM text).  NULL or false where none says.
+ */
+struct stack_settings {
+	bool private_addresses;
+	const struct address *resolve;
+	const char *upstream_ca; /* PEM text */
+};
+void stack_settings(const struct stack *stack, const struct facts *facts,
+    struct stack_settings *ret);
+
+/*
+ * Whether a literal or resolved special address may be dialled for these
+ * facts: metadata addresses need an explicit address rule in every layer.
+ */
+bool stack_may_dial(const struct stack *stack, const struct facts *facts,
+    const struct address *address);
+
+/* All ports some rule names, sorted, for listeners without nf_tables. */
+size_t stack_ports(const struct stack *stack, uint16_t *ret, size_t room);
+
+#endif

@@ -1,0 +1,57 @@
+#include "schema/frame.h"
+
+#include "schema/handoff.h"
+#include "schema/status.h"
+
+static const struct {
+	uint16_t type;
+	int descriptors;
+} table[] = {
+	{ FRAME_ORDER_LAYER, 1 },
+	{ FRAME_ORDER_BEGIN, 0 },
+	{ FRAME_ORDER_STOP, 0 },
+	{ FRAME_ORDER_READY, 0 },
+	{ FRAME_ORDER_FAILED, 0 },
+	{ FRAME_ORDER_TALLY, 0 },
+	{ FRAME_HANDOFF_OFFER, HANDOFF_FD_COUNT },
+	{ FRAME_HANDOFF_TRUST, 1 },
+	{ FRAME_AUDIT_RUN, 0 },
+	{ FRAME_AUDIT_PRODUCER, 1 },
+	{ FRAME_AUDIT_POLICY, 1 },
+	{ FRAME_AUDIT_EVENTS, 0 },
+	{ FRAME_AUDIT_END, 0 },
+	{ FRAME_AUDIT_ACCEPTED, 0 },
+	{ FRAME_AUDIT_STATE, 0 },
+	{ FRAME_AUDIT_CLOSED, 0 },
+};
+
+int
+frame_parse(const void *packet, size_t length, struct frame *ret)
+{
+	struct frame frame = { .body = cursor_of(packet, length) };
+
+	if (length > LIMIT_FRAME)
+		return STATUS_TOO_LONG;
+	if (!cursor_u16(&frame.body, &frame.type))
+		return STATUS_MALFORMED;
+	*ret = frame;
+	return STATUS_OK;
+}
+
+struct cursor_writer
+frame_begin(uint16_t type, void *packet, size_t size)
+{
+	struct cursor_writer out = cursor_writer_of(packet, size);
+
+	cursor_put_u16(&out, type);
+	return out;
+}
+
+int
+frame_descriptors(uint16_t type)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (table[i].type == type)
+			return table[i].descriptors;
+	return -1;
+}

@@ -1,0 +1,58 @@
+/*
+ * frame - one typed message between two of our own programs.
+ *
+ * A frame is one SOCK_SEQPACKET packet: a 16 bit type, then the body, at most
+ * LIMIT_FRAME bytes in all, with the descriptors its type calls for.  Every
+ * type of every channel stands here, so that no number means two things; the
+ * bodies are in the header named beside them.  schema/PROTOCOL.md shows them
+ * byte by byte.
+ *
+ * A frame of an unknown type, with bytes left over, or with other descriptors
+ * than its type has, ends the channel it came on.
+ */
+#ifndef SCHEMA_FRAME_H
+#define SCHEMA_FRAME_H
+
+#include "schema/cursor.h"
+#include "schema/limits.h"
+
+enum frame_type {
+	/* parent and gateway: schema/order.h */
+	FRAME_ORDER_LAYER = 0x0101, /* one descriptor: the policy text */
+	FRAME_ORDER_BEGIN = 0x0102,
+	FRAME_ORDER_STOP = 0x0103,
+	FRAME_ORDER_READY = 0x0181,
+	FRAME_ORDER_FAILED = 0x0182,
+	FRAME_ORDER_TALLY = 0x0183,
+
+	/* launcher and gateway: schema/handoff.h */
+	FRAME_HANDOFF_OFFER = 0x0201, /* HANDOFF_FD_COUNT descriptors */
+	FRAME_HANDOFF_TRUST = 0x0281, /* one descriptor: the PEM bundle */
+
+	/* producers and the audit writer: schema/event.h */
+	FRAME_AUDIT_RUN = 0x0301,
+	FRAME_AUDIT_PRODUCER = 0x0302, /* one descriptor: its channel */
+	FRAME_AUDIT_POLICY = 0x0303, /* one descriptor: the policy text */
+	FRAME_AUDIT_EVENTS = 0x0304,
+	FRAME_AUDIT_END = 0x0305,
+	FRAME_AUDIT_ACCEPTED = 0x0381,
+	FRAME_AUDIT_STATE = 0x0382,
+	FRAME_AUDIT_CLOSED = 0x0383
+};
+
+struct frame {
+	uint16_t type;
+	struct cursor body; /* borrows from the packet */
+};
+
+/* Reads a packet; STATUS_MALFORMED when it has no type. */
+int frame_parse(const void *packet, size_t length, struct frame *ret)
+    MUST_CHECK;
+
+/* Starts a packet of this type in a buffer of size bytes. */
+struct cursor_writer frame_begin(uint16_t type, void *packet, size_t size);
+
+/* How many descriptors ride on a frame of this type; -1 if it is unknown. */
+int frame_descriptors(uint16_t type);
+
+#endif

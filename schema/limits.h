@@ -1,0 +1,79 @@
+/*
+ * limits - every size a peer can make us spend, each with its reason.
+ *
+ * Nothing else in the tree may hold a bare number where a peer's input
+ * decides how often or how much.  Units stand in the name or the comment.
+ */
+#ifndef SCHEMA_LIMITS_H
+#define SCHEMA_LIMITS_H
+
+#include <assert.h>
+
+/* Documents people write. */
+#define LIMIT_POLICY_BYTES 4194304 /* 100,000 rules fit */
+#define LIMIT_PLAN_BYTES 1048576
+#define LIMIT_JSON_DEPTH 16 /* ours need 6 */
+#define LIMIT_PROBLEMS 100 /* more than a person reads at once */
+#define LIMIT_RULES 120000 /* what 4 MiB can hold, roughly */
+#define LIMIT_RULE_ID 64 /* fits a column and a sentence */
+#define LIMIT_RULE_TEXT 500 /* reason and note */
+#define LIMIT_LAYERS 16 /* ceiling, organisation, team, task, and air */
+#define LIMIT_PORT_RANGES 64 /* in one rule */
+#define LIMIT_PATTERN 1024 /* one path or program glob */
+
+/* Names (RFC 1035 section 2.3.4). */
+#define LIMIT_HOST 253
+#define LIMIT_LABEL 63
+
+/* Channels between our own programs. */
+#define LIMIT_FRAME 65536 /* a packet of 128 KiB passes */
+#define LIMIT_FRAME_FDS 8 /* the handoff has five */
+#define LIMIT_CHANNEL_QUEUE 4096 /* frames that wait for a slow sibling */
+
+/* Audit records (audit.md section 2). */
+#define LIMIT_EVENT_OBJECT 2048
+#define LIMIT_EVENT_VERB 64
+#define LIMIT_EVENT_DETAIL 4096
+#define LIMIT_RUN_UID 64
+#define LIMIT_PRINCIPAL 200
+#define LIMIT_EVENTS_WAITING 5000 /* then producers pause */
+
+/* What one sandbox may make its gateway hold. */
+#define LIMIT_FLOWS 8192 /* 5,000 idle and 1,000 busy must fit */
+#define LIMIT_NAMES 65536 /* synthetic addresses of one run */
+#define LIMIT_LEAVES 1024 /* cached certificates, 2 KiB each */
+#define LIMIT_RESOLVED 2048 /* names in the resolver's cache */
+#define LIMIT_ADDRESSES 16 /* of one name that dial tries */
+#define LIMIT_DNS_CONNECTIONS 64 /* TCP/53 at once */
+
+/* Protocols (gateway.md). */
+#define LIMIT_HELLO 65536 /* a post-quantum hello is under 16 KiB */
+#define LIMIT_ALPN 16 /* protocols read from one hello */
+#define LIMIT_HTTP_HEAD 65536 /* request or response head */
+#define LIMIT_HTTP_FIELDS 128
+#define LIMIT_HTTP_URI 16384
+#define LIMIT_HTTP_METHOD 32
+#define LIMIT_CHUNK_LINE 4096 /* size and the extensions that we drop */
+#define LIMIT_DNS_MESSAGE 4096
+
+/* Buffers. */
+#define LIMIT_RELAY_BYTES 65536 /* one read; smaller ones cost CPU */
+
+/* Waits, in milliseconds. */
+#define LIMIT_SNIFF_MS 300 /* a silent client: the server speaks first */
+#define LIMIT_HELLO_MS 10000 /* the rest of a hello that has begun */
+#define LIMIT_DIAL_MS 10000 /* all addresses of a name together */
+#define LIMIT_HANDSHAKE_MS 15000 /* both TLS sessions of an interception */
+#define LIMIT_HEAD_MS 30000 /* a request head that has begun */
+#define LIMIT_IDLE_MS 3600000 /* an hour without a byte */
+#define LIMIT_REFUSE_MS 2000 /* a refusal gets this long to be read */
+#define LIMIT_CLOSE_MS 2000
+#define LIMIT_AUDIT_WAIT_MS 2000 /* then 503 audit_unavailable */
+#define LIMIT_RESOLVE_MS 5000
+#define LIMIT_HAPPY_MS 250 /* RFC 8305 section 5 */
+#define LIMIT_SIBLING_MS 10000 /* a program of ours starts or ends */
+
+static_assert(LIMIT_HTTP_HEAD <= LIMIT_RELAY_BYTES,
+    "one relay buffer holds the largest head");
+
+#endif

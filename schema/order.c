@@ -1,0 +1,89 @@
+#include "schema/order.h"
+
+#include "schema/status.h"
+
+void
+order_layer_write(const struct order_layer *layer, struct cursor_writer *out)
+{
+	cursor_put_string(out, layer->name);
+}
+
+int
+order_layer_read(struct cursor body, struct order_layer *ret)
+{
+	struct order_layer layer;
+
+	if (!cursor_string(&body, layer.name, sizeof(layer.name)) ||
+	    !cursor_is_empty(&body))
+		return STATUS_MALFORMED;
+	*ret = layer;
+	return STATUS_OK;
+}
+
+void
+order_begin_write(const struct order_begin *begin, struct cursor_writer *out)
+{
+	cursor_put_string(out, begin->run);
+	cursor_put(out, begin->id, sizeof(begin->id));
+}
+
+int
+order_begin_read(struct cursor body, struct order_begin *ret)
+{
+	struct order_begin begin;
+
+	if (!cursor_string(&body, begin.run, sizeof(begin.run)) ||
+	    begin.run[0] == '\0' ||
+	    !cursor_copy(&body, sizeof(begin.id), begin.id) ||
+	    !cursor_is_empty(&body))
+		return STATUS_MALFORMED;
+	*ret = begin;
+	return STATUS_OK;
+}
+
+void
+order_failed_write(const struct problem *problem, struct cursor_writer *out)
+{
+	cursor_put_string(out, problem->text);
+	cursor_put_string(out, problem->cure);
+}
+
+int
+order_failed_read(struct cursor body, struct problem *ret)
+{
+	struct problem problem = { 0 };
+
+	if (!cursor_string(&body, problem.text, sizeof(problem.text)) ||
+	    !cursor_string(&body, problem.cure, sizeof(problem.cure)) ||
+	    !cursor_is_empty(&body))
+		return STATUS_MALFORMED;
+	*ret = problem;
+	return STATUS_OK;
+}
+
+void
+order_tally_write(const struct order_tally *tally, struct cursor_writer *out)
+{
+	cursor_put_u64(out, tally->requests);
+	cursor_put_u64(out, tally->refused);
+	cursor_put_u64(out, tally->flows);
+	cursor_put_u64(out, tally->names);
+	cursor_put_u64(out, tally->bytes_out);
+	cursor_put_u64(out, tally->bytes_in);
+}
+
+int
+order_tally_read(struct cursor body, struct order_tally *ret)
+{
+	struct order_tally tally;
+
+	if (!cursor_u64(&body, &tally.requests) ||
+	    !cursor_u64(&body, &tally.refused) ||
+	    !cursor_u64(&body, &tally.flows) ||
+	    !cursor_u64(&body, &tally.names) ||
+	    !cursor_u64(&body, &tally.bytes_out) ||
+	    !cursor_u64(&body, &tally.bytes_in) || !cursor_is_empty(&body))
+		return STATUS_MALFORMED;
+	*ret = tally;
+	return STATUS_OK;
+}

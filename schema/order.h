@@ -1,0 +1,46 @@
+/*
+ * order - what a parent tells its gateway, and what it hears back.
+ *
+ * Down: one ORDER_LAYER for each policy of the stack (its text as a sealed
+ * memfd), then ORDER_BEGIN, later ORDER_STOP.  Up: ORDER_READY once the run
+ * can start, ORDER_FAILED when it cannot, ORDER_TALLY as the last word.
+ */
+#ifndef SCHEMA_ORDER_H
+#define SCHEMA_ORDER_H
+
+#include "schema/cursor.h"
+#include "schema/limits.h"
+#include "schema/problem.h"
+
+/* One layer; the name is for messages: the file it came from. */
+struct order_layer {
+	char name[LIMIT_RULE_TEXT + 1];
+};
+
+struct order_begin {
+	char run[LIMIT_RUN_UID + 1];
+	uint8_t id[16]; /* the run's own, for request ids */
+};
+
+struct order_tally {
+	uint64_t requests, refused, flows, names, bytes_out, bytes_in;
+};
+
+void order_layer_write(
+    const struct order_layer *layer, struct cursor_writer *out);
+int order_layer_read(struct cursor body, struct order_layer *ret) MUST_CHECK;
+
+void order_begin_write(
+    const struct order_begin *begin, struct cursor_writer *out);
+int order_begin_read(struct cursor body, struct order_begin *ret) MUST_CHECK;
+
+/* ORDER_FAILED: the text and the cure of a problem. */
+void order_failed_write(
+    const struct problem *problem, struct cursor_writer *out);
+int order_failed_read(struct cursor body, struct problem *ret) MUST_CHECK;
+
+void order_tally_write(
+    const struct order_tally *tally, struct cursor_writer *out);
+int order_tally_read(struct cursor body, struct order_tally *ret) MUST_CHECK;
+
+#endif
