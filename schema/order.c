@@ -6,6 +6,7 @@ void
 order_layer_write(const struct order_layer *layer, struct cursor_writer *out)
 {
 	cursor_put_string(out, layer->name);
+	cursor_put(out, layer->sha256, sizeof(layer->sha256));
 }
 
 int
@@ -14,6 +15,7 @@ order_layer_read(struct cursor body, struct order_layer *ret)
 	struct order_layer layer;
 
 	if (!cursor_string(&body, layer.name, sizeof(layer.name)) ||
+	    !cursor_copy(&body, sizeof(layer.sha256), layer.sha256) ||
 	    !cursor_is_empty(&body))
 		return STATUS_MALFORMED;
 	*ret = layer;

@@ -12,9 +12,14 @@
 #include "schema/limits.h"
 #include "schema/problem.h"
 
-/* One layer; the name is for messages: the file it came from. */
+/*
+ * One layer; the name is for messages: the file it came from.  The digest is
+ * of the text in the descriptor: rows name a rule's policy by it.
+ */
+#define ORDER_DIGEST 32
 struct order_layer {
 	char name[LIMIT_RULE_TEXT + 1];
+	uint8_t sha256[ORDER_DIGEST];
 };
 
 struct order_begin {
