@@ -54,6 +54,7 @@
 #define LIMIT_HTTP_URI 16384
 #define LIMIT_HTTP_METHOD 32
 #define LIMIT_CHUNK_LINE 4096 /* size and the extensions that we drop */
+#define LIMIT_HTTP_TRAILERS 16384 /* a few checksums and signatures */
 #define LIMIT_DNS_MESSAGE 4096
 
 /* Buffers. */
