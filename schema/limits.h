@@ -16,6 +16,8 @@
 #define LIMIT_PROBLEMS 100 /* more than a person reads at once */
 #define LIMIT_RULES 120000 /* what 4 MiB can hold, roughly */
 #define LIMIT_RULE_ID 64 /* fits a column and a sentence */
+#define LIMIT_ROOTS_BYTES 4194304 /* the usual 140 have 220 KiB */
+#define LIMIT_HOSTS_BYTES 1048576 /* /etc/hosts with a block list in it */
 #define LIMIT_RULE_TEXT 500 /* reason and note */
 #define LIMIT_LAYERS 16 /* ceiling, organisation, team, task, and air */
 #define LIMIT_PORT_RANGES 64 /* in one rule */
@@ -43,7 +45,10 @@
 #define LIMIT_NAMES 65536 /* synthetic addresses of one run */
 #define LIMIT_LEAVES 1024 /* cached certificates, 2 KiB each */
 #define LIMIT_RESOLVED 2048 /* names in the resolver's cache */
+#define LIMIT_RESOLVING 256 /* questions to nameservers at once */
 #define LIMIT_ADDRESSES 16 /* of one name that dial tries */
+#define LIMIT_ACCEPTS 64 /* of one listener in a tick; others want a turn */
+#define LIMIT_SESSIONS 256 /* resumable TLS sessions outside, 2 KiB each */
 #define LIMIT_DNS_CONNECTIONS 64 /* TCP/53 at once */
 
 /* Protocols (gateway.md). */
@@ -71,6 +76,8 @@
 #define LIMIT_CLOSE_MS 2000
 #define LIMIT_AUDIT_WAIT_MS 2000 /* then 503 audit_unavailable */
 #define LIMIT_RESOLVE_MS 5000
+#define LIMIT_FAMILY_MS 50 /* for the slower family, RFC 8305 section 3 */
+#define LIMIT_EASE_MS 100 /* descriptors ran short: before the next accept */
 #define LIMIT_HAPPY_MS 250 /* RFC 8305 section 5 */
 #define LIMIT_SIBLING_MS 10000 /* a program of ours starts or ends */
 
