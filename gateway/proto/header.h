@@ -63,8 +63,9 @@ bool header_lists(
  */
 bool header_member(struct cursor *list, struct cursor *ret) MUST_CHECK;
 
-/* Whether text and word are equal without regard to ASCII case. */
+/* Whether both are equal without regard to ASCII case. */
 bool header_is(struct cursor text, const char *word);
+bool header_same(struct cursor a, struct cursor b);
 
 /* RFC 9110 sections 5.6.2 and 5.5. */
 bool header_is_token(struct cursor text);

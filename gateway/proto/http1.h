@@ -24,7 +24,7 @@ enum http1_fault {
 	HTTP1_LINE_END, /* a CR or LF that is not CR LF */
 	HTTP1_CONTROL, /* NUL or another control character */
 	HTTP1_START_LINE, /* does not read as one */
-	HTTP1_METHOD, /* no token, or too long */
+	HTTP1_METHOD, /* no token, too long, or in lower case */
 	HTTP1_CONNECT,
 	HTTP1_TARGET, /* of no form that its method may have */
 	HTTP1_TARGET_LONG,
@@ -57,6 +57,9 @@ const char *http1_fault_words(enum http1_fault fault);
  * REASON_MALFORMED for the rest.
  */
 enum reason http1_fault_reason(enum http1_fault fault);
+
+/* The status to refuse a request with: 414 or 431 for what is too long. */
+unsigned http1_fault_status(enum http1_fault fault);
 
 /*
  * Reads a request's head.  ret is written on PARSE_OK only, ret_fault on

@@ -4,7 +4,8 @@
  *
  * What governs the connection or frames the message has been read into this
  * struct and taken out of the list: Host, Content-Length, Transfer-Encoding,
- * Connection and every field it names, Keep-Alive, Proxy-*, TE and Upgrade.
+ * Connection and every field it names, Keep-Alive, the Proxy-* fields of RFC
+ * 9110, TE, Upgrade and HTTP2-Settings.
  * So header holds the end-to-end fields in the order they were sent, and a
  * credential put into it later cannot be taken out by "Connection:
  * authorization".

@@ -18,7 +18,7 @@ struct response {
 	struct cursor reason; /* may be empty */
 	enum message_version version;
 	bool keep_alive; /* the server will take another request here */
-	struct cursor upgrade; /* what it switches to or asks for, or empty */
+	struct cursor upgrade; /* what a 101 switches to, or empty */
 	struct message_body body;
 	struct header header;
 	size_t length; /* bytes of the head */

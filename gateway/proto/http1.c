@@ -1,0 +1,709 @@
+#include "gateway/proto/http1.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const struct {
+	const char *id, *words;
+	enum reason reason;
+} faults[] = {
+	[HTTP1_NO_FAULT] = { "none", "nothing is wrong", REASON_NONE },
+	[HTTP1_LINE_END] = { "line_end",
+	    "a line does not end with CR LF, or has a CR in it",
+	    REASON_AMBIGUOUS },
+	[HTTP1_CONTROL] = { "control", "there is a control character in it",
+	    REASON_MALFORMED },
+	[HTTP1_START_LINE] = { "start_line",
+	    "the first line does not read as one", REASON_MALFORMED },
+	[HTTP1_METHOD] = { "method",
+	    "the method is not a word in upper case of usual length",
+	    REASON_MALFORMED },
+	[HTTP1_CONNECT] = { "connect", "CONNECT is for proxies",
+	    REASON_MALFORMED },
+	[HTTP1_TARGET] = { "target",
+	    "the target has no form that its method may have",
+	    REASON_MALFORMED },
+	[HTTP1_TARGET_LONG] = { "target_long", "the target is too long",
+	    REASON_MALFORMED },
+	[HTTP1_VERSION] = { "version",
+	    "the version is neither HTTP/1.1 nor HTTP/1.0", REASON_MALFORMED },
+	[HTTP1_STATUS] = { "status", "the status is not three digits",
+	    REASON_MALFORMED },
+	[HTTP1_HEAD_LONG] = { "head_long", "the head is too long",
+	    REASON_MALFORMED },
+	[HTTP1_FIELDS] = { "fields", "there are too many fields",
+	    REASON_MALFORMED },
+	[HTTP1_FIELD_NAME] = { "field_name", "a field has no valid name",
+	    REASON_MALFORMED },
+	[HTTP1_FIELD_SPACE] = { "field_space",
+	    "there is white space before a colon", REASON_AMBIGUOUS },
+	[HTTP1_FOLD] = { "fold", "a line begins with white space",
+	    REASON_AMBIGUOUS },
+	[HTTP1_HOST_MISSING] = { "host_missing", "there is no Host",
+	    REASON_MALFORMED },
+	[HTTP1_HOST_TWICE] = { "host_twice", "there is more than one Host",
+	    REASON_AMBIGUOUS },
+	[HTTP1_HOST] = { "host", "the Host is not a host and a port",
+	    REASON_MALFORMED },
+	[HTTP1_HOST_DISAGREES] = { "host_disagrees",
+	    "the Host is not the host of the target", REASON_AMBIGUOUS },
+	[HTTP1_LENGTH] = { "length", "the Content-Length is not a number",
+	    REASON_MALFORMED },
+	[HTTP1_LENGTH_TWICE] = { "length_twice",
+	    "there is more than one Content-Length", REASON_AMBIGUOUS },
+	[HTTP1_CODING] = { "coding",
+	    "the Transfer-Encoding is not just chunked", REASON_AMBIGUOUS },
+	[HTTP1_CODING_VERSION] = { "coding_version",
+	    "HTTP/1.0 has no Transfer-Encoding", REASON_AMBIGUOUS },
+	[HTTP1_LENGTH_AND_CODING] = { "length_and_coding",
+	    "there are both Content-Length and Transfer-Encoding",
+	    REASON_AMBIGUOUS },
+	[HTTP1_BODY] = { "body", "there is a body on a message that has none",
+	    REASON_AMBIGUOUS },
+};
+
+static_assert(sizeof(faults) / sizeof(faults[0]) == HTTP1_FAULT_COUNT,
+    "every fault has an id, words and a reason");
+
+const char *
+http1_fault_id(enum http1_fault fault)
+{
+	return faults[fault].id;
+}
+
+const char *
+http1_fault_words(enum http1_fault fault)
+{
+	return faults[fault].words;
+}
+
+enum reason
+http1_fault_reason(enum http1_fault fault)
+{
+	return faults[fault].reason;
+}
+
+unsigned
+http1_fault_status(enum http1_fault fault)
+{
+	if (fault == HTTP1_TARGET_LONG)
+		return 414;
+	if (fault == HTTP1_HEAD_LONG || fault == HTTP1_FIELDS)
+		return 431;
+	return reason_entry(faults[fault].reason)->http_status;
+}
+
+/* ---- lines ---- */
+
+/*
+ * Finds the empty line that ends a head.  A line that does not end with CR LF
+ * is refused where it stands: its sender may wait for an answer already.
+ */
+static enum parse_result
+head_length(
+    struct cursor bytes, size_t *ret_length, enum http1_fault *ret_fault)
+{
+	struct cursor rest = bytes, line;
+
+	while (cursor_until(&rest, '\n', &line)) {
+		if (line.left == 0 || line.at[line.left - 1] != '\r') {
+			*ret_fault = HTTP1_LINE_END;
+			return PARSE_BAD;
+		}
+		if (bytes.left - rest.left > LIMIT_HTTP_HEAD)
+			break;
+		if (line.left > 1)
+			continue;
+		*ret_length = bytes.left - rest.left;
+		return PARSE_OK;
+	}
+	if (bytes.left < LIMIT_HTTP_HEAD)
+		return PARSE_MORE;
+	*ret_fault = HTTP1_HEAD_LONG;
+	return PARSE_BAD;
+}
+
+/* The next line without its end; false if it is not there yet. */
+static bool
+take_line(struct cursor *bytes, struct cursor *ret)
+{
+	struct cursor line;
+
+	if (!cursor_until(bytes, '\n', &line) || line.left == 0)
+		return false;
+	*ret = cursor_of(line.at, line.left - 1);
+	return true;
+}
+
+/* What may stand in no line. */
+static enum http1_fault
+line_fault(struct cursor line)
+{
+	for (size_t i = 0; i < line.left; i++) {
+		if (line.at[i] == '\r')
+			return HTTP1_LINE_END;
+		if ((line.at[i] < 0x20 && line.at[i] != '\t') ||
+		    line.at[i] == 0x7f)
+			return HTTP1_CONTROL;
+	}
+	return HTTP1_NO_FAULT;
+}
+
+/* Why a line was no field. */
+static enum http1_fault
+field_fault(struct cursor line)
+{
+	enum http1_fault fault = line_fault(line);
+	struct cursor name;
+
+	if (fault != HTTP1_NO_FAULT)
+		return fault;
+	if (line.left > 0 && (line.at[0] == ' ' || line.at[0] == '\t'))
+		return HTTP1_FOLD;
+	if (cursor_until(&line, ':', &name) && name.left > 0 &&
+	    (name.at[name.left - 1] == ' ' || name.at[name.left - 1] == '\t'))
+		return HTTP1_FIELD_SPACE;
+	return HTTP1_FIELD_NAME;
+}
+
+/* Reads the lines up to the empty one as fields. */
+static enum http1_fault
+read_fields(struct cursor *lines, struct header *header)
+{
+	struct cursor line, name, value;
+	int status;
+
+	while (take_line(lines, &line) && line.left > 0) {
+		value = line;
+		if (!cursor_until(&value, ':', &name))
+			return field_fault(line);
+		status = header_add(header, name, value);
+		if (status == STATUS_FULL)
+			return HTTP1_FIELDS;
+		if (status != STATUS_OK)
+			return field_fault(line);
+	}
+	return HTTP1_NO_FAULT;
+}
+
+/* ---- what the fields say about the message ---- */
+
+/* Where the body of a message ends that may have one. */
+static enum http1_fault
+read_framing(const struct header *header, enum message_version version,
+    struct message_body *ret)
+{
+	size_t lengths = header_count(header, "Content-Length");
+	size_t codings = header_count(header, "Transfer-Encoding");
+	struct message_body body = { .framing = MESSAGE_NO_BODY };
+	struct cursor value;
+
+	if (lengths > 0 && codings > 0)
+		return HTTP1_LENGTH_AND_CODING;
+	if (codings > 1)
+		return HTTP1_CODING;
+	if (lengths > 1)
+		return HTTP1_LENGTH_TWICE;
+	if (header_find(header, "Transfer-Encoding", &value)) {
+		if (version == MESSAGE_HTTP_1_0)
+			return HTTP1_CODING_VERSION;
+		if (!header_is(value, "chunked"))
+			return HTTP1_CODING;
+		body.framing = MESSAGE_CHUNKED;
+	}
+	if (header_find(header, "Content-Length", &value)) {
+		if (!cursor_decimal(&value, INT64_MAX, &body.length))
+			return HTTP1_LENGTH;
+		if (cursor_literal(&value, ","))
+			return HTTP1_LENGTH_TWICE;
+		if (!cursor_is_empty(&value))
+			return HTTP1_LENGTH;
+		body.framing = MESSAGE_LENGTH;
+	}
+	*ret = body;
+	return HTTP1_NO_FAULT;
+}
+
+/*
+ * The one protocol to upgrade to.  h2c is passed over: inside it nothing
+ * would be judged.  An offer of several is taken as none, which every server
+ * is free to do (RFC 9110 section 7.8).
+ */
+static struct cursor
+read_upgrade(const struct header *header)
+{
+	struct cursor list, member, one = { 0 };
+
+	if (!header_lists(header, "Connection", "upgrade") ||
+	    header_count(header, "Upgrade") != 1 ||
+	    !header_find(header, "Upgrade", &list))
+		return one;
+	while (header_member(&list, &member)) {
+		if (header_is(member, "h2c"))
+			continue;
+		if (!cursor_is_empty(&one))
+			return (struct cursor){ 0 };
+		one = member;
+	}
+	return one;
+}
+
+/*
+ * The names in all Connection fields, taken out before the fields are moved.
+ * A head that names more than it could have is not honest.
+ */
+static enum http1_fault
+read_options(const struct header *header, struct header *options)
+{
+	struct cursor list, member;
+
+	for (size_t i = 0; i < header->count; i++) {
+		if (!header_is(header->fields[i].name, "Connection"))
+			continue;
+		list = header->fields[i].value;
+		while (header_member(&list, &member)) {
+			if (options->count == LIMIT_HTTP_FIELDS)
+				return HTTP1_FIELDS;
+			options->fields[options->count++].name = member;
+		}
+	}
+	return HTTP1_NO_FAULT;
+}
+
+static bool
+is_named(const struct header *options, struct cursor name)
+{
+	for (size_t i = 0; i < options->count; i++)
+		if (header_same(options->fields[i].name, name))
+			return true;
+	return false;
+}
+
+static bool
+governs_hop(struct cursor name)
+{
+	static const char *const names[] = { "Host", "Connection",
+		"Transfer-Encoding", "Keep-Alive", "Proxy-Connection",
+		"Proxy-Authorization", "Proxy-Authenticate",
+		"Proxy-Authentication-Info", "TE", "Upgrade",
+		"HTTP2-Settings" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (header_is(name, names[i]))
+			return true;
+	return false;
+}
+
+/* Leaves the fields that are for the other end, in order. */
+static enum http1_fault
+keep_end_to_end(struct header *header, bool keep_length)
+{
+	struct header options;
+	enum http1_fault fault;
+	size_t kept = 0;
+
+	options.count = 0;
+	fault = read_options(header, &options);
+	if (fault != HTTP1_NO_FAULT)
+		return fault;
+	for (size_t i = 0; i < header->count; i++) {
+		struct cursor name = header->fields[i].name;
+		bool length = header_is(name, "Content-Length");
+
+		if (length ? !keep_length
+			   : governs_hop(name) || is_named(&options, name))
+			continue;
+		header->fields[kept++] = header->fields[i];
+	}
+	header->count = kept;
+	return HTTP1_NO_FAULT;
+}
+
+/* ---- requests ---- */
+
+static enum http1_fault
+read_method(struct cursor method, struct request *request)
+{
+	if (!header_is_token(method) || method.left > LIMIT_HTTP_METHOD)
+		return HTTP1_METHOD;
+	/* Some servers take "delete" for DELETE, and no rule would. */
+	for (size_t i = 0; i < method.left; i++)
+		if (method.at[i] >= 'a' && method.at[i] <= 'z')
+			return HTTP1_METHOD;
+	memcpy(request->method, method.at, method.left);
+	request->method[method.left] = '\0';
+	if (cursor_equals(method, "CONNECT"))
+		return HTTP1_CONNECT;
+	return HTTP1_NO_FAULT;
+}
+
+static bool
+is_target_text(struct cursor target)
+{
+	for (size_t i = 0; i < target.left; i++)
+		if (target.at[i] <= 0x20 || target.at[i] >= 0x7f ||
+		    target.at[i] == '#')
+			return false;
+	return target.left > 0;
+}
+
+static void
+split_path(struct cursor text, struct request *request)
+{
+	struct cursor path;
+
+	request->path = text;
+	if (cursor_until(&text, '?', &path)) {
+		request->path = path;
+		request->query = text;
+		request->has_query = true;
+	}
+	if (cursor_is_empty(&request->path))
+		request->path = cursor_of_text("/");
+}
+
+/* What stands behind "http://": an authority, a path, a query. */
+static enum http1_fault
+read_absolute(struct cursor text, struct request *request)
+{
+	size_t end = 0;
+	struct cursor host;
+
+	while (end < text.left && text.at[end] != '/' && text.at[end] != '?')
+		end++;
+	if (!cursor_take(&text, end, &host) ||
+	    authority_parse(host, &request->authority) != STATUS_OK)
+		return HTTP1_TARGET;
+	request->form = REQUEST_ABSOLUTE;
+	split_path(text, request);
+	return HTTP1_NO_FAULT;
+}
+
+static enum http1_fault
+read_target(struct cursor target, struct request *request)
+{
+	struct cursor scheme;
+
+	if (target.left > LIMIT_HTTP_URI)
+		return HTTP1_TARGET_LONG;
+	if (!is_target_text(target))
+		return HTTP1_TARGET;
+	if (cursor_equals(target, "*")) {
+		if (strcmp(request->method, "OPTIONS") != 0)
+			return HTTP1_TARGET;
+		request->form = REQUEST_ASTERISK;
+		request->path = target;
+		return HTTP1_NO_FAULT;
+	}
+	if (target.at[0] == '/') {
+		request->form = REQUEST_ORIGIN;
+		split_path(target, request);
+		return HTTP1_NO_FAULT;
+	}
+	if (!cursor_until(&target, ':', &scheme) ||
+	    !cursor_literal(&target, "//"))
+		return HTTP1_TARGET;
+	if (header_is(scheme, "http"))
+		request->scheme = REQUEST_HTTP;
+	else if (header_is(scheme, "https"))
+		request->scheme = REQUEST_HTTPS;
+	else
+		return HTTP1_TARGET;
+	return read_absolute(target, request);
+}
+
+static enum http1_fault
+read_version(struct cursor text, enum message_version *ret)
+{
+	if (cursor_equals(text, "HTTP/1.1"))
+		*ret = MESSAGE_HTTP_1_1;
+	else if (cursor_equals(text, "HTTP/1.0"))
+		*ret = MESSAGE_HTTP_1_0;
+	else
+		return HTTP1_VERSION;
+	return HTTP1_NO_FAULT;
+}
+
+static enum http1_fault
+read_request_line(struct cursor line, struct request *request)
+{
+	enum http1_fault fault = line_fault(line);
+	struct cursor method, target;
+
+	if (fault != HTTP1_NO_FAULT)
+		return fault;
+	if (!cursor_until(&line, ' ', &method))
+		return HTTP1_START_LINE;
+	fault = read_method(method, request);
+	if (fault != HTTP1_NO_FAULT)
+		return fault;
+	/* A target and nothing behind it is HTTP/0.9. */
+	if (!cursor_until(&line, ' ', &target))
+		return HTTP1_VERSION;
+	if (target.left == 0 || memchr(line.at, ' ', line.left) != NULL)
+		return HTTP1_START_LINE;
+	fault = read_target(target, request);
+	if (fault != HTTP1_NO_FAULT)
+		return fault;
+	return read_version(line, &request->version);
+}
+
+static enum http1_fault
+read_host(struct request *request)
+{
+	uint16_t port = request->scheme == REQUEST_HTTPS ? 443 : 80;
+	size_t count = header_count(&request->header, "Host");
+	struct authority host;
+	struct cursor value;
+
+	if (count > 1)
+		return HTTP1_HOST_TWICE;
+	if (!header_find(&request->header, "Host", &value)) {
+		if (request->version == MESSAGE_HTTP_1_0)
+			return HTTP1_NO_FAULT;
+		return HTTP1_HOST_MISSING;
+	}
+	if (authority_parse(value, &host) != STATUS_OK)
+		return HTTP1_HOST;
+	if (request->form == REQUEST_ABSOLUTE &&
+	    !authority_equals(&host, &request->authority, port))
+		return HTTP1_HOST_DISAGREES;
+	request->authority = host;
+	return HTTP1_NO_FAULT;
+}
+
+/* Everything but the request line. */
+static enum http1_fault
+read_request_fields(struct cursor lines, struct request *request)
+{
+	struct header *header = &request->header;
+	bool recent = request->version != MESSAGE_HTTP_1_0;
+	enum http1_fault fault = read_fields(&lines, header);
+
+	if (fault == HTTP1_NO_FAULT)
+		fault = read_host(request);
+	if (fault == HTTP1_NO_FAULT)
+		fault = read_framing(header, request->version, &request->body);
+	if (fault != HTTP1_NO_FAULT)
+		return fault;
+	if (request->body.framing != MESSAGE_NO_BODY &&
+	    strcmp(request->method, "TRACE") == 0)
+		return HTTP1_BODY;
+	/* A proxy keeps no HTTP/1.0 client (RFC 9112 section 9.3). */
+	request->keep_alive =
+	    recent && !header_lists(header, "Connection", "close");
+	if (recent) {
+		request->expects_continue =
+		    header_lists(header, "Expect", "100-continue");
+		request->upgrade = read_upgrade(header);
+	}
+	return keep_end_to_end(header, false);
+}
+
+enum parse_result
+http1_request_parse(
+    struct cursor bytes, struct request *ret, enum http1_fault *ret_fault)
+{
+	struct request request = { 0 };
+	struct cursor lines = bytes, line;
+	enum http1_fault fault = HTTP1_NO_FAULT;
+	enum parse_result result = head_length(bytes, &request.length, &fault);
+
+	if (result == PARSE_BAD) {
+		*ret_fault = fault;
+		return PARSE_BAD;
+	}
+	if (result == PARSE_OK)
+		lines = cursor_of(bytes.at, request.length);
+	if (!take_line(&lines, &line))
+		return PARSE_MORE;
+	fault = read_request_line(line, &request);
+	if (fault == HTTP1_NO_FAULT && result == PARSE_OK)
+		fault = read_request_fields(lines, &request);
+	if (fault != HTTP1_NO_FAULT) {
+		*ret_fault = fault;
+		return PARSE_BAD;
+	}
+	if (result == PARSE_OK)
+		*ret = request;
+	return result;
+}
+
+/* ---- responses ---- */
+
+static enum http1_fault
+read_status_line(struct cursor line, struct response *response)
+{
+	enum http1_fault fault = line_fault(line);
+	struct cursor version, digits;
+	uint64_t status;
+
+	if (fault != HTTP1_NO_FAULT)
+		return fault;
+	if (!cursor_until(&line, ' ', &version))
+		return HTTP1_START_LINE;
+	fault = read_version(version, &response->version);
+	if (fault != HTTP1_NO_FAULT)
+		return fault;
+	if (!cursor_take(&line, 3, &digits) ||
+	    !cursor_decimal(&digits, 999, &status) ||
+	    !cursor_is_empty(&digits) || status < 100)
+		return HTTP1_STATUS;
+	/* Many servers leave the space out with the phrase behind it. */
+	if (!cursor_is_empty(&line) && !cursor_literal(&line, " "))
+		return HTTP1_STATUS;
+	response->status = (uint16_t)status;
+	response->reason = line;
+	return HTTP1_NO_FAULT;
+}
+
+/*
+ * RFC 9112 section 6.3 for responses.  A 204 with "Content-Length: 0" is let
+ * pass: it is common, and says the same twice.
+ */
+static enum http1_fault
+read_response_body(struct response *response, const char *method)
+{
+	enum http1_fault fault =
+	    read_framing(&response->header, response->version, &response->body);
+	bool none = response->status < 200 || response->status == 204;
+
+	if (fault != HTTP1_NO_FAULT)
+		return fault;
+	if (none && (response->body.framing == MESSAGE_CHUNKED ||
+			response->body.length > 0))
+		return HTTP1_BODY;
+	if (none || response->status == 304 || strcmp(method, "HEAD") == 0)
+		response->body = (struct message_body){ 0 };
+	else if (response->body.framing == MESSAGE_NO_BODY)
+		response->body.framing = MESSAGE_UNTIL_CLOSE;
+	return HTTP1_NO_FAULT;
+}
+
+static enum http1_fault
+read_response_fields(
+    struct cursor lines, const char *method, struct response *response)
+{
+	struct header *header = &response->header;
+	enum http1_fault fault = read_fields(&lines, header);
+
+	if (fault == HTTP1_NO_FAULT)
+		fault = read_response_body(response, method);
+	if (fault != HTTP1_NO_FAULT)
+		return fault;
+	response->keep_alive =
+	    response->body.framing != MESSAGE_UNTIL_CLOSE &&
+	    !header_lists(header, "Connection", "close") &&
+	    (response->version == MESSAGE_HTTP_1_1 ||
+		header_lists(header, "Connection", "keep-alive"));
+	if (response->status == 101)
+		response->upgrade = read_upgrade(header);
+	return keep_end_to_end(
+	    header, response->status >= 200 && response->status != 204 &&
+			response->body.framing == MESSAGE_NO_BODY);
+}
+
+enum parse_result
+http1_response_parse(struct cursor bytes, const char *method,
+    struct response *ret, enum http1_fault *ret_fault)
+{
+	struct response response = { 0 };
+	struct cursor lines = bytes, line;
+	enum http1_fault fault = HTTP1_NO_FAULT;
+	enum parse_result result = head_length(bytes, &response.length, &fault);
+
+	if (result == PARSE_BAD) {
+		*ret_fault = fault;
+		return PARSE_BAD;
+	}
+	if (result == PARSE_OK)
+		lines = cursor_of(bytes.at, response.length);
+	if (!take_line(&lines, &line))
+		return PARSE_MORE;
+	fault = read_status_line(line, &response);
+	if (fault == HTTP1_NO_FAULT && result == PARSE_OK)
+		fault = read_response_fields(lines, method, &response);
+	if (fault != HTTP1_NO_FAULT) {
+		*ret_fault = fault;
+		return PARSE_BAD;
+	}
+	if (result == PARSE_OK)
+		*ret = response;
+	return result;
+}
+
+/* ---- writing ---- */
+
+static void
+write_body(const struct message_body *body, struct cursor_writer *out)
+{
+	switch (body->framing) {
+	case MESSAGE_NO_BODY:
+	case MESSAGE_UNTIL_CLOSE:
+		return;
+	case MESSAGE_LENGTH:
+		cursor_put_text(out, "Content-Length: ");
+		cursor_put_decimal(out, body->length);
+		cursor_put_text(out, "\r\n");
+		return;
+	case MESSAGE_CHUNKED:
+		cursor_put_text(out, "Transfer-Encoding: chunked\r\n");
+		return;
+	}
+}
+
+static void
+write_connection(enum http1_connection connection, struct cursor upgrade,
+    struct cursor_writer *out)
+{
+	switch (connection) {
+	case HTTP1_KEEP:
+		return;
+	case HTTP1_CLOSE:
+		cursor_put_text(out, "Connection: close\r\n");
+		return;
+	case HTTP1_UPGRADE:
+		cursor_put_text(out, "Connection: Upgrade\r\nUpgrade: ");
+		cursor_put(out, upgrade.at, upgrade.left);
+		cursor_put_text(out, "\r\n");
+		return;
+	}
+}
+
+void
+http1_request_write(const struct request *request, struct cursor path,
+    enum http1_connection connection, struct cursor_writer *out)
+{
+	cursor_put_text(out, request->method);
+	cursor_put_u8(out, ' ');
+	if (request->form == REQUEST_ASTERISK)
+		cursor_put_u8(out, '*');
+	else
+		cursor_put(out, path.at, path.left);
+	if (request->has_query) {
+		cursor_put_u8(out, '?');
+		cursor_put(out, request->query.at, request->query.left);
+	}
+	cursor_put_text(out, " HTTP/1.1\r\nHost: ");
+	authority_write(&request->authority, out);
+	cursor_put_text(out, "\r\n");
+	header_write(&request->header, out);
+	write_body(&request->body, out);
+	write_connection(connection, request->upgrade, out);
+	cursor_put_text(out, "\r\n");
+}
+
+void
+http1_response_write(const struct response *response,
+    enum http1_connection connection, struct cursor_writer *out)
+{
+	cursor_put_text(out, "HTTP/1.1 ");
+	cursor_put_decimal(out, response->status);
+	cursor_put_u8(out, ' ');
+	cursor_put(out, response->reason.at, response->reason.left);
+	cursor_put_text(out, "\r\n");
+	header_write(&response->header, out);
+	write_body(&response->body, out);
+	write_connection(connection, response->upgrade, out);
+	cursor_put_text(out, "\r\n");
+}

@@ -1,0 +1,276 @@
+/*
+ * The files in vectors/good and vectors/bad are messages byte by byte.
+ *
+ * good/KIND.WHAT is read; what becomes of it stands in good/KIND.WHAT.out: for
+ * heads what goes out instead, for bodies the payload and the trailers.
+ * bad/KIND.FAULT.WHAT is refused for that fault.  Each message is also given
+ * cut off at every length: no prefix is ever read as something else.
+ */
+#include "gateway/proto/http1.h"
+#include "gateway/proto/http1_body.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define FILE_MAX (128 * 1024)
+
+struct vector {
+	const char *name; /* behind the kind */
+	unsigned char bytes[FILE_MAX];
+	size_t length;
+};
+
+static unsigned char written[FILE_MAX];
+
+static size_t
+load(int folder, const char *name, unsigned char *out)
+{
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0)
+		fail_msg("no file %s", name);
+	got = read(fd, out, FILE_MAX);
+	assert_int_equal(close(fd), 0);
+	assert_in_range(got, 0, FILE_MAX - 1);
+	return (size_t)got;
+}
+
+/* Bytes in a block of their own, so that a sanitizer sees their end. */
+static struct cursor
+exactly(const unsigned char *bytes, size_t length, unsigned char **ret_block)
+{
+	unsigned char *block = malloc(length == 0 ? 1 : length);
+
+	assert_non_null(block);
+	memcpy(block, bytes, length);
+	*ret_block = block;
+	return cursor_of(block, length);
+}
+
+/* ---- requests ---- */
+
+static enum parse_result
+parse_request(const struct vector *vector, size_t length,
+    struct cursor_writer *out, enum http1_fault *fault)
+{
+	unsigned char *block;
+	struct cursor bytes = exactly(vector->bytes, length, &block);
+	struct request request;
+	enum parse_result result = http1_request_parse(bytes, &request, fault);
+	enum http1_connection connection = HTTP1_KEEP;
+
+	if (result == PARSE_OK && out != NULL) {
+		assert_in_range(request.length, 1, length);
+		if (!request.keep_alive)
+			connection = HTTP1_CLOSE;
+		if (request.upgrade.left > 0)
+			connection = HTTP1_UPGRADE;
+		http1_request_write(&request, request.path, connection, out);
+	}
+	free(block);
+	return result;
+}
+
+/* ---- responses: the name begins with the method ---- */
+
+static enum parse_result
+parse_response(const struct vector *vector, size_t length,
+    struct cursor_writer *out, enum http1_fault *fault)
+{
+	bool head = strncmp(vector->name, "HEAD.", 5) == 0;
+	enum http1_connection connection = HTTP1_KEEP;
+	unsigned char *block;
+	struct cursor bytes = exactly(vector->bytes, length, &block);
+	struct response response;
+	enum parse_result result = http1_response_parse(
+	    bytes, head ? "HEAD" : "GET", &response, fault);
+
+	if (result == PARSE_OK && out != NULL) {
+		assert_in_range(response.length, 1, length);
+		if (!response.keep_alive)
+			connection = HTTP1_CLOSE;
+		if (response.upgrade.left > 0)
+			connection = HTTP1_UPGRADE;
+		http1_response_write(&response, connection, out);
+	}
+	free(block);
+	return result;
+}
+
+/* ---- bodies ---- */
+
+/* Reads all there is; *used is how far it came. */
+static enum parse_result
+read_body(struct http1_body *body, struct cursor bytes, size_t *used,
+    struct cursor_writer *out)
+{
+	struct cursor rest = bytes, slice;
+	struct header trailers;
+	enum parse_result result;
+
+	do {
+		result = http1_body_read(body, &rest, &slice, &trailers);
+		if (result == PARSE_MORE)
+			cursor_put(out, slice.at, slice.left);
+	} while (result == PARSE_MORE && slice.left > 0);
+	*used = bytes.left - rest.left;
+	if (result == PARSE_OK) {
+		cursor_put_u8(out, '|');
+		header_write(&trailers, out);
+	}
+	return result;
+}
+
+static enum parse_result
+parse_chunked(const struct vector *vector, size_t length,
+    struct cursor_writer *out, enum http1_fault *fault)
+{
+	struct message_body chunked = { .framing = MESSAGE_CHUNKED };
+	struct http1_body body = http1_body_of(chunked);
+	struct cursor_writer ignored = cursor_writer_of(NULL, 0);
+	unsigned char *block;
+	struct cursor bytes = exactly(vector->bytes, length, &block);
+	size_t used;
+	enum parse_result result;
+
+	(void)fault;
+	result = read_body(&body, bytes, &used, out == NULL ? &ignored : out);
+	free(block);
+	if (result == PARSE_OK)
+		assert_true(http1_body_may_end(&body));
+	else
+		assert_false(http1_body_may_end(&body));
+	return result;
+}
+
+/* ---- walking ---- */
+
+static const struct kind {
+	const char *name;
+	enum parse_result (*parse)(const struct vector *vector, size_t length,
+	    struct cursor_writer *out, enum http1_fault *fault);
+	bool has_fault;
+} kinds[] = {
+	{ "request.", parse_request, true },
+	{ "response.", parse_response, true },
+	{ "chunked.", parse_chunked, false },
+};
+
+static const struct kind *
+kind_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strncmp(name, kinds[i].name, strlen(kinds[i].name)) == 0)
+			return &kinds[i];
+	fail_msg("%s has a kind that is not known", name);
+	return NULL;
+}
+
+static void
+try_good(int folder, const char *name)
+{
+	static struct vector vector;
+	static unsigned char expected[FILE_MAX];
+	const struct kind *kind = kind_of(name);
+	struct cursor_writer out = cursor_writer_of(written, sizeof(written));
+	enum http1_fault fault = HTTP1_NO_FAULT;
+	enum parse_result result;
+	char path[300];
+	size_t length;
+
+	assert_true(snprintf(path, sizeof(path), "%s.out", name) < 300);
+	length = load(folder, path, expected);
+	vector.name = name + strlen(kind->name);
+	vector.length = load(folder, name, vector.bytes);
+	result = kind->parse(&vector, vector.length, &out, &fault);
+	if (result != PARSE_OK)
+		fail_msg("%s: %s", name, http1_fault_id(fault));
+	if (out.used != length || memcmp(written, expected, length) != 0)
+		fail_msg("%s became\n%.*s", name, (int)out.used,
+		    (const char *)written);
+	for (size_t cut = 0; cut < vector.length; cut++)
+		if (kind->parse(&vector, cut, NULL, &fault) == PARSE_BAD)
+			fail_msg("%s is bad at %zu", name, cut);
+}
+
+static void
+try_bad(int folder, const char *name)
+{
+	static struct vector vector;
+	const struct kind *kind = kind_of(name);
+	enum http1_fault fault = HTTP1_NO_FAULT;
+	const char *id;
+
+	vector.name = name + strlen(kind->name);
+	vector.length = load(folder, name, vector.bytes);
+	if (kind->parse(&vector, vector.length, NULL, &fault) != PARSE_BAD)
+		fail_msg("%s is not refused", name);
+	id = http1_fault_id(fault);
+	if (kind->has_fault && (strncmp(vector.name, id, strlen(id)) != 0 ||
+				   vector.name[strlen(id)] != '.'))
+		fail_msg("%s is refused for %s", name, id);
+	/* Large ones are cut less finely, for time alone. */
+	for (size_t cut = 0;
+	     cut<vector.length; cut += vector.length> 20000 ? 997 : 1)
+		if (kind->parse(&vector, cut, NULL, &fault) == PARSE_OK)
+			fail_msg("%s is good at %zu", name, cut);
+}
+
+static size_t
+walk(const char *path, void (*try)(int folder, const char *name))
+{
+	DIR *folder = opendir(path);
+	struct dirent *entry;
+	size_t count = 0;
+
+	assert_non_null(folder);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
+	while ((entry = readdir(folder)) != NULL) {
+		size_t length = strlen(entry->d_name);
+
+		if (entry->d_name[0] == '.' ||
+		    (length > 4 &&
+			strcmp(entry->d_name + length - 4, ".out") == 0))
+			continue;
+		try(dirfd(folder), entry->d_name);
+		count++;
+	}
+	(void)closedir(folder);
+	return count;
+}
+
+static void
+good_messages_go_out_as_expected(void **state)
+{
+	(void)state;
+	assert_in_range(
+	    walk(TESTS_DIR "/gateway/proto/vectors/good", try_good), 40, 1000);
+}
+
+static void
+bad_messages_are_refused_for_their_fault(void **state)
+{
+	(void)state;
+	assert_in_range(
+	    walk(TESTS_DIR "/gateway/proto/vectors/bad", try_bad), 100, 1000);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(good_messages_go_out_as_expected),
+		cmocka_unit_test(bad_messages_are_refused_for_their_fault),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
