@@ -111,7 +111,7 @@ json_close(struct json *j, char bracket)
 }
 
 void
-json_string(struct json *j, const char *key, const char *value)
+json_text(struct json *j, const char *key, const char *value)
 {
 	json_bytes(j, key, cursor_of_text(value));
 }
@@ -143,7 +143,7 @@ json_bool(struct json *j, const char *key, bool value)
 }
 
 void
-json_null(struct json *j, const char *key)
+json_none(struct json *j, const char *key)
 {
 	begin(j, key);
 	cursor_put_text(j->out, "null");
