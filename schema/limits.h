@@ -23,6 +23,11 @@
 #define LIMIT_PORT_RANGES 64 /* in one rule */
 #define LIMIT_PATTERN 1024 /* one path or program glob */
 
+/* What one run may name. */
+#define LIMIT_MOUNTS 64 /* each is some system calls at the start */
+#define LIMIT_VARIABLES 256 /* a shell has about a hundred */
+#define LIMIT_RESULT_BYTES 1048576 /* a launcher's last word */
+
 /* Names (RFC 1035 section 2.3.4). */
 #define LIMIT_HOST 253
 #define LIMIT_LABEL 63

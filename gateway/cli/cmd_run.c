@@ -1,0 +1,260 @@
+#include "gateway/cli/cmd_run.h"
+
+#include "gateway/cli/ledger.h"
+#include "gateway/cli/policies.h"
+#include "gateway/cli/settings.h"
+#include "gateway/cli/siblings.h"
+#include "gateway/cli/task.h"
+#include "gateway/proc/sealed.h"
+#include "schema/status.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: exeat run [OPTIONS] [--] COMMAND [ARGUMENTS...]\n"
+    "\n"
+    "Runs COMMAND in a sandbox whose only way out is a gateway.  It sees its\n"
+    "workspace, the system's programs and nothing else; it reaches what the\n"
+    "policy allows and nothing else; every request is written down before a\n"
+    "byte leaves.  Without a policy the network is closed.\n"
+    "\n"
+    "  --policy FILE         what may be reached; several must all allow it\n"
+    "                        (default: exeat/policy.json in\n"
+    "                        $XDG_CONFIG_HOME, when there is one)\n"
+    "  --workspace DIR       the folder COMMAND works in (default: this one)\n"
+    "  --mount SRC[:AT][:rw] show another file or folder, read-only unless rw\n"
+    "  --env NAME[=VALUE]    set a variable; alone, NAME takes its value here\n"
+    "  --timeout TIME        end COMMAND after 90s, 30m or 2h; code 124\n"
+    "  --audit DB            the database of requests (default:\n"
+    "                        exeat/audit.db in $XDG_STATE_HOME)\n"
+    "  --audit-sync HOW      when a row counts as written: auto, full, normal\n"
+    "  --result FILE         write how it ended, as JSON\n"
+    "  --quiet               no closing line\n"
+    "\n"
+    "A first policy, which lets npm install packages and nothing more:\n"
+    "  { \"version\": 1, \"rules\": [ { \"host\": \"@npm\" } ] }\n"
+    "\n"
+    "  exeat run --policy policy.json -- npm test\n"
+    "  exeat audit summary          what it reached, and what was refused\n"
+    "\n"
+    "Exit code: COMMAND's own, 128+N when signal N ended it, 124 time limit,\n"
+    "126 not executable, 127 not found, 125 a failure of exeat itself: then\n"
+    "COMMAND was not started, or was ended.\n";
+
+static void
+complain(const struct problem *problem)
+{
+	(void)fprintf(stderr, "exeat: %s%s%s\n", problem->text,
+	    problem->cure[0] == '\0' ? "" : "; ", problem->cure);
+}
+
+/* As a compiler tells it, so that editors find the place. */
+static void
+complain_all(const struct problems *problems)
+{
+	for (size_t i = 0; i < problems->count; i++)
+		complain(&problems->list[i]);
+	if (problems->dropped > 0)
+		(void)fprintf(
+		    stderr, "exeat: and %zu more\n", problems->dropped);
+}
+
+/* Opened before the start: afterwards the command may have changed paths. */
+static int
+open_result(const char *path, int *ret_fd, struct problem *reterr)
+{
+	struct stat st;
+	int fd;
+
+	*ret_fd = -1;
+	if (path == NULL)
+		return STATUS_OK;
+	fd = open(path,
+	    O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+	if (fd < 0)
+		return problem_errno(reterr, "cannot write %s", path);
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+		(void)close(fd);
+		return problem_set(reterr, "%s is not a plain file", path);
+	}
+	*ret_fd = fd;
+	return STATUS_OK;
+}
+
+/* What the siblings get, made before any of them runs. */
+struct parcel {
+	struct ledger_name name;
+	int plan_fd, result_fd;
+};
+
+static void
+parcel_done(struct parcel *parcel)
+{
+	if (parcel->plan_fd >= 0)
+		(void)close(parcel->plan_fd);
+	if (parcel->result_fd >= 0)
+		(void)close(parcel->result_fd);
+}
+
+static int
+parcel_make(const struct task *task, struct parcel *ret, struct problem *reterr)
+{
+	char *plan;
+	int status;
+
+	*ret = (struct parcel){ .plan_fd = -1, .result_fd = -1 };
+	if (ledger_name_draw(&ret->name) != STATUS_OK)
+		return problem_errno(reterr, "cannot draw a random name");
+	status = task_plan(task, ret->name.uid, &plan, reterr);
+	if (status != STATUS_OK)
+		return status;
+	if (strlen(plan) > LIMIT_PLAN_BYTES)
+		status = problem_set(reterr,
+		    "the command and its environment are too long: %zu bytes",
+		    strlen(plan));
+	else if (sealed_of("plan", plan, strlen(plan), &ret->plan_fd) !=
+		 STATUS_OK)
+		status = problem_errno(reterr, "cannot seal the plan");
+	free(plan);
+	if (status != STATUS_OK)
+		return status;
+	ret->result_fd = memfd_create("result", MFD_CLOEXEC);
+	if (ret->result_fd < 0)
+		return problem_errno(reterr, "cannot make the result");
+	return STATUS_OK;
+}
+
+/* The one line at the end. */
+static void
+tell_counts(const struct siblings_ending *ending, const struct task *task,
+    const char *run)
+{
+	const struct event_closed *counts = &ending->counts;
+
+	if (task->quiet || !ending->closed)
+		return;
+	(void)fprintf(stderr, "exeat: %llu request%s, %llu refused",
+	    (unsigned long long)counts->requests,
+	    counts->requests == 1 ? "" : "s",
+	    (unsigned long long)counts->refused);
+	(void)fprintf(stderr, "; exeat audit summary %s", run);
+	if (task->audit_option != NULL)
+		(void)fprintf(stderr, " --audit %s", task->audit);
+	(void)fprintf(stderr, "\n");
+}
+
+/* What the run ended with, told in all its places. */
+static int
+tell(struct siblings_ending *ending, const struct task *task, const char *run,
+    int result_fd)
+{
+	struct result_run told = { .uid = run,
+		.database = task->audit,
+		.code = ending->code,
+		.counts = ending->closed ? &ending->counts : NULL,
+		.problem = ending->failed ? &ending->problem : NULL };
+	struct problem problem;
+
+	if (ending->failed)
+		complain(&ending->problem);
+	tell_counts(ending, task, run);
+	if (result_fd >= 0 && result_write(result_fd, &ending->result, &told,
+				  &problem) != STATUS_OK) {
+		complain(&problem);
+		return COMMAND_FAILED;
+	}
+	return ending->code;
+}
+
+static int
+start_and_wait(const struct task *task, const struct settings *settings,
+    const struct policies *policies, int result_fd)
+{
+	struct siblings_ending ending;
+	struct siblings_wish wish = {
+		.task = task, .settings = settings, .policies = policies
+	};
+	struct parcel parcel;
+	struct problem problem;
+	int code;
+
+	if (parcel_make(task, &parcel, &problem) != STATUS_OK) {
+		parcel_done(&parcel);
+		complain(&problem);
+		return COMMAND_FAILED;
+	}
+	wish.name = &parcel.name;
+	wish.plan_fd = parcel.plan_fd;
+	wish.result_fd = parcel.result_fd;
+	siblings_run(&wish, &ending);
+	parcel_done(&parcel);
+	code = tell(&ending, task, parcel.name.uid, result_fd);
+	result_done(&ending.result);
+	return code;
+}
+
+static int
+load_and_start(const struct task *task, const struct settings *settings)
+{
+	struct policies policies;
+	struct problems problems = { .list = NULL };
+	struct problem problem;
+	int result_fd, code = COMMAND_FAILED;
+
+	if (policies_load(&policies, task, settings, &problems) != STATUS_OK) {
+		complain_all(&problems);
+		problems_done(&problems);
+		return COMMAND_FAILED;
+	}
+	problems_done(&problems);
+	if (policies.none_given && !task->quiet)
+		(void)fprintf(stderr,
+		    "exeat: no policy, so the network is closed; see exeat run "
+		    "--help\n");
+	if (open_result(task->result, &result_fd, &problem) != STATUS_OK) {
+		complain(&problem);
+	} else {
+		code = start_and_wait(task, settings, &policies, result_fd);
+		if (result_fd >= 0)
+			(void)close(result_fd);
+	}
+	policies_done(&policies);
+	return code;
+}
+
+static int
+run(int argc, char **argv)
+{
+	struct settings settings;
+	struct task task;
+	struct problem problem;
+	int code;
+
+	if (settings_read(&settings, &problem) != STATUS_OK ||
+	    task_read(&task, argc - 1, argv + 1, &settings, &problem) !=
+		STATUS_OK) {
+		complain(&problem);
+		return COMMAND_FAILED;
+	}
+	if (task.help) {
+		(void)fputs(usage, stdout);
+		task_done(&task);
+		return COMMAND_OK;
+	}
+	code = load_and_start(&task, &settings);
+	task_done(&task);
+	return code;
+}
+
+const struct command cmd_run = {
+	.name = "run",
+	.summary = "run a command in a sandbox, behind its gateway",
+	.usage = usage,
+	.run = run,
+};

@@ -1,0 +1,40 @@
+/*
+ * ledger - one run told to the audit writer by its parent.
+ *
+ * Only the frames: what the run is, its policies, who else writes about it,
+ * and how it ended.  The channel is the caller's.
+ */
+#ifndef GATEWAY_CLI_LEDGER_H
+#define GATEWAY_CLI_LEDGER_H
+
+#include "schema/attr.h"
+#include "schema/limits.h"
+
+#include <stdint.h>
+
+struct channel;
+struct policies;
+struct settings;
+struct task;
+
+/* How a run is called: for people, and for request ids. */
+struct ledger_name {
+	char uid[LIMIT_RUN_UID + 1]; /* "run-" and twelve letters */
+	uint8_t id[16];
+};
+
+/* Drawn from the kernel's random numbers; STATUS_SYSTEM when it has none. */
+int ledger_name_draw(struct ledger_name *ret) MUST_CHECK;
+
+/*
+ * Opens the run and tells its policies; producer is the writer's end of the
+ * gateway's channel and stays the caller's.
+ */
+int ledger_open(struct channel *audit, const struct ledger_name *name,
+    const struct task *task, const struct settings *settings,
+    const struct policies *policies, int producer) MUST_CHECK;
+
+/* end is one of the words of a launcher's result. */
+int ledger_close(struct channel *audit, int code, const char *end) MUST_CHECK;
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * siblings - the programs of one run, started and ended in order.
+ *
+ *	opening    the audit knows the run; the gateway loads its policies
+ *	running    the launcher has the plan; signals go to it
+ *	stopping   the command is over; the gateway flushes and tells its sums
+ *	closing    the audit writes the last row; it always ends last
+ *
+ * The command starts only after the gateway said that it is ready and the
+ * writer that it takes rows.  A sibling that ends early ends the sandbox.
+ * Should we ourselves be killed, the launcher dies with us, and gateway and
+ * writer see their channels end.
+ */
+#ifndef GATEWAY_CLI_SIBLINGS_H
+#define GATEWAY_CLI_SIBLINGS_H
+
+#include "gateway/cli/ledger.h"
+#include "gateway/cli/result.h"
+#include "schema/event.h"
+#include "schema/order.h"
+#include "schema/problem.h"
+
+#include <stdbool.h>
+
+/* What to start; all borrowed until siblings_run() returns. */
+struct siblings_wish {
+	const struct task *task;
+	const struct settings *settings;
+	const struct policies *policies;
+	const struct ledger_name *name;
+	int plan_fd; /* sealed JSON */
+	int result_fd; /* a memfd the launcher writes to */
+};
+
+struct siblings_ending {
+	int code; /* what exeat run exits with */
+	struct result result; /* the launcher's last word, if it had one */
+	bool tallied, closed; /* whether the two below are known */
+	struct order_tally tally;
+	struct event_closed counts;
+	/* Set when something of ours failed; the code is 125 then. */
+	bool failed;
+	struct problem problem;
+};
+
+/* Returns when all is over.  Fills *ret always; its result is the caller's. */
+void siblings_run(
+    const struct siblings_wish *wish, struct siblings_ending *ret);
+
+#endif

@@ -1,0 +1,497 @@
+#include "gateway/cli/task.h"
+
+#include "gateway/cli/settings.h"
+#include "schema/cursor.h"
+#include "schema/status.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLAN_VERSION 1
+#define MS_A_SECOND INT64_C(1000)
+#define MS_A_MINUTE (60 * MS_A_SECOND)
+#define MS_AN_HOUR (60 * MS_A_MINUTE)
+#define WALL_HOURS_MAX 8760 /* a year; longer is a typing error */
+
+static const char *const sync_names[] = {
+	[TASK_SYNC_AUTO] = "auto",
+	[TASK_SYNC_FULL] = "full",
+	[TASK_SYNC_NORMAL] = "normal",
+};
+
+static_assert(sizeof(sync_names) / sizeof(sync_names[0]) == TASK_SYNC_COUNT,
+    "every way has a name");
+
+const char *
+task_sync_name(enum task_sync sync)
+{
+	return sync_names[sync];
+}
+
+static int
+take_policy(struct task *task, const char *value, struct problem *reterr)
+{
+	if (task->policy_count >= LIMIT_LAYERS - SETTINGS_CEILINGS)
+		return problem_set(reterr, "more than %d policies are named",
+		    LIMIT_LAYERS - SETTINGS_CEILINGS);
+	task->policies[task->policy_count++] = value;
+	return STATUS_OK;
+}
+
+static int
+take_workspace(struct task *task, const char *value, struct problem *reterr)
+{
+	(void)reterr;
+	task->workspace_option = value;
+	return STATUS_OK;
+}
+
+static int
+take_audit(struct task *task, const char *value, struct problem *reterr)
+{
+	(void)reterr;
+	task->audit_option = value;
+	return STATUS_OK;
+}
+
+static int
+take_sync(struct task *task, const char *value, struct problem *reterr)
+{
+	for (size_t i = 0; i < TASK_SYNC_COUNT; i++) {
+		if (strcmp(value, sync_names[i]) != 0)
+			continue;
+		task->sync = (enum task_sync)i;
+		return STATUS_OK;
+	}
+	(void)problem_set(
+	    reterr, "--audit-sync %.40s is none of its words", value);
+	return problem_cure(reterr, "use auto, full or normal");
+}
+
+static int
+take_env(struct task *task, const char *value, struct problem *reterr)
+{
+	return variables_add(&task->variables, value, reterr);
+}
+
+static int
+take_result(struct task *task, const char *value, struct problem *reterr)
+{
+	(void)reterr;
+	task->result = value;
+	return STATUS_OK;
+}
+
+static int
+take_timeout(struct task *task, const char *value, struct problem *reterr)
+{
+	static const struct {
+		const char *unit;
+		int64_t ms;
+	} units[] = { { "", MS_A_SECOND }, { "s", MS_A_SECOND }, { "ms", 1 },
+		{ "m", MS_A_MINUTE }, { "h", MS_AN_HOUR } };
+	struct cursor text = cursor_of_text(value);
+	uint64_t number;
+
+	if (!cursor_decimal(&text, INT32_MAX, &number) || number == 0)
+		goto fail;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		int64_t ms = (int64_t)number * units[i].ms;
+
+		if (!cursor_equals(text, units[i].unit))
+			continue;
+		if (ms > (int64_t)WALL_HOURS_MAX * MS_AN_HOUR)
+			goto fail;
+		task->wall_ms = ms;
+		return STATUS_OK;
+	}
+fail:
+	(void)problem_set(reterr, "--timeout %.40s is not a time", value);
+	return problem_cure(reterr, "write 90s, 30m or 2h, at most a year");
+}
+
+/* What stands between colons: SOURCE, then AT, then ro or rw. */
+struct mount_words {
+	char source[PLACE_PATH_MAX], at[PLACE_PATH_MAX];
+	bool writable;
+};
+
+static bool
+copy_word(struct cursor word, char *out)
+{
+	if (word.left >= PLACE_PATH_MAX)
+		return false;
+	memcpy(out, word.at, word.left);
+	out[word.left] = '\0';
+	return true;
+}
+
+static bool
+is_access(struct cursor word, bool *ret_writable)
+{
+	*ret_writable = cursor_equals(word, "rw");
+	return *ret_writable || cursor_equals(word, "ro");
+}
+
+static bool
+split_mount(const char *value, struct mount_words *ret)
+{
+	struct cursor text = cursor_of_text(value), words[3];
+	size_t count = 0;
+
+	*ret = (struct mount_words){ .at = "" };
+	while (count < 2 && cursor_until(&text, ':', &words[count]))
+		count++;
+	words[count++] = text;
+	if (count > 1 && is_access(words[count - 1], &ret->writable))
+		count--;
+	else if (count == 3)
+		return false;
+	return copy_word(words[0], ret->source) && ret->source[0] != '\0' &&
+	       (count < 2 ||
+		   (copy_word(words[1], ret->at) && ret->at[0] == '/'));
+}
+
+static int
+take_mount(struct task *task, const char *value, struct problem *reterr)
+{
+	struct mount_words words;
+	struct task_mount mount, *grown;
+	struct place source;
+	int status;
+
+	if (!split_mount(value, &words)) {
+		(void)problem_set(reterr,
+		    "--mount %.80s does not read as a "
+		    "mount",
+		    value);
+		return problem_cure(reterr, "write SOURCE, SOURCE:/AT or "
+					    "SOURCE:/AT:rw");
+	}
+	if (task->mount_count >= LIMIT_MOUNTS)
+		return problem_set(
+		    reterr, "more than %d mounts are named", LIMIT_MOUNTS);
+	status = place_of(words.source, false, &source, reterr);
+	if (status != STATUS_OK)
+		return status;
+	grown =
+	    reallocarray(task->mounts, task->mount_count + 1, sizeof(*grown));
+	if (grown == NULL)
+		return problem_set(reterr, "there is no memory for a mount");
+	task->mounts = grown;
+	mount = (struct task_mount){ .source = strdup(source.path),
+		.at = strdup(words.at[0] == '\0' ? source.path : words.at),
+		.writable = words.writable };
+	grown[task->mount_count++] = mount;
+	if (mount.source == NULL || mount.at == NULL)
+		return problem_set(reterr, "there is no memory for a mount");
+	return STATUS_OK;
+}
+
+static int
+take_quiet(struct task *task, const char *value, struct problem *reterr)
+{
+	(void)value;
+	(void)reterr;
+	task->quiet = true;
+	return STATUS_OK;
+}
+
+static int
+take_help(struct task *task, const char *value, struct problem *reterr)
+{
+	(void)value;
+	(void)reterr;
+	task->help = true;
+	return STATUS_OK;
+}
+
+struct option {
+	const char *name;
+	bool has_value;
+	int (*take)(
+	    struct task *task, const char *value, struct problem *reterr);
+};
+
+static const struct option options[] = {
+	{ "--policy", true, take_policy },
+	{ "--workspace", true, take_workspace },
+	{ "--audit", true, take_audit },
+	{ "--audit-sync", true, take_sync },
+	{ "--mount", true, take_mount },
+	{ "--env", true, take_env },
+	{ "--result", true, take_result },
+	{ "--timeout", true, take_timeout },
+	{ "--quiet", false, take_quiet },
+	{ "--help", false, take_help },
+	{ "-h", false, take_help },
+};
+
+/* "--name" or "--name=value"; *ret_value is NULL or what stands behind =. */
+static const struct option *
+find_option(const char *word, const char **ret_value)
+{
+	size_t length = strcspn(word, "=");
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		const struct option *option = &options[i];
+
+		if (strlen(option->name) != length ||
+		    strncmp(option->name, word, length) != 0)
+			continue;
+		*ret_value = word[length] == '=' ? word + length + 1 : NULL;
+		return option;
+	}
+	return NULL;
+}
+
+/* Takes one option at argv[*at] and moves *at behind it. */
+static int
+take_option(struct task *task, char **argv, int *at, struct problem *reterr)
+{
+	const char *value = NULL, *word = argv[(*at)++];
+	const struct option *option = find_option(word, &value);
+
+	if (option == NULL) {
+		(void)problem_set(reterr, "run has no option %.80s", word);
+		return problem_cure(reterr,
+		    "see exeat run --help; options of the command itself "
+		    "stand behind it");
+	}
+	if (!option->has_value && value != NULL)
+		return problem_set(reterr, "%s takes no value", option->name);
+	if (option->has_value && value == NULL)
+		value = argv[*at] == NULL ? NULL : argv[(*at)++];
+	if (option->has_value && (value == NULL || value[0] == '\0'))
+		return problem_set(reterr, "%s wants a value", option->name);
+	return option->take(task, value, reterr);
+}
+
+static int
+read_options(struct task *task, int argc, char **argv, struct problem *reterr)
+{
+	int at = 0;
+
+	while (at < argc && !task->help && argv[at][0] == '-') {
+		int status;
+
+		if (strcmp(argv[at], "--") == 0) {
+			at++;
+			break;
+		}
+		status = take_option(task, argv, &at, reterr);
+		if (status != STATUS_OK)
+			return status;
+	}
+	task->command = argv + at;
+	if (!task->help && at >= argc) {
+		(void)problem_set(reterr, "no command is named");
+		return problem_cure(
+		    reterr, "as in: exeat run --policy p.json -- npm test");
+	}
+	return STATUS_OK;
+}
+
+/* What holds a person's keys is not handed to a sandbox whole. */
+static int
+refuse_wide(const char *path, const char *what, const struct settings *settings,
+    struct problem *reterr)
+{
+	struct place home;
+	bool wide = strcmp(path, "/") == 0;
+
+	if (!wide && settings->home[0] == '/' &&
+	    place_of(settings->home, true, &home, NULL) == STATUS_OK)
+		wide = place_is_within(home.path, path);
+	if (!wide)
+		return STATUS_OK;
+	(void)problem_set(reterr,
+	    "%s %s holds the home directory, with all its keys", what, path);
+	return problem_cure(reterr, "name one project's folder%s",
+	    strcmp(what, "the workspace") == 0 ? ": --workspace DIR" : "");
+}
+
+static int
+find_workspace(
+    struct task *task, const struct settings *settings, struct problem *reterr)
+{
+	const char *named = task->workspace_option;
+	int status = place_of(".", true, &task->cwd, reterr);
+
+	if (status != STATUS_OK)
+		return status;
+	status = place_of(
+	    named == NULL ? "." : named, true, &task->workspace, reterr);
+	if (status != STATUS_OK)
+		return status;
+	if (!place_is_within(task->cwd.path, task->workspace.path))
+		task->cwd = task->workspace;
+	status = refuse_wide(
+	    task->workspace.path, "the workspace", settings, reterr);
+	if (status != STATUS_OK)
+		return status;
+	for (size_t i = 0; i < task->mount_count; i++) {
+		status = refuse_wide(
+		    task->mounts[i].source, "the mount", settings, reterr);
+		if (status != STATUS_OK)
+			return status;
+	}
+	return STATUS_OK;
+}
+
+bool
+task_can_write(const struct task *task, const char *path)
+{
+	if (place_is_within(path, task->workspace.path))
+		return true;
+	for (size_t i = 0; i < task->mount_count; i++)
+		if (task->mounts[i].writable &&
+		    place_is_within(path, task->mounts[i].source))
+			return true;
+	return false;
+}
+
+static int
+find_audit(
+    struct task *task, const struct settings *settings, struct problem *reterr)
+{
+	struct place place;
+	int status;
+
+	if (task->audit_option == NULL) {
+		status = settings_make_folder(settings->audit, reterr);
+		if (status != STATUS_OK)
+			return status;
+	}
+	status = place_of_new(
+	    task->audit_option == NULL ? settings->audit : task->audit_option,
+	    &place, reterr);
+	if (status != STATUS_OK)
+		return status;
+	if (task_can_write(task, place.path)) {
+		(void)problem_set(reterr,
+		    "the sandbox could write the audit database %s",
+		    place.path);
+		return problem_cure(reterr,
+		    "keep it outside the workspace and writable mounts");
+	}
+	memcpy(task->audit, place.path, sizeof(task->audit));
+	return STATUS_OK;
+}
+
+int
+task_read(struct task *ret, int argc, char **argv,
+    const struct settings *settings, struct problem *reterr)
+{
+	int status;
+
+	*ret = (struct task){ .sync = TASK_SYNC_AUTO };
+	status = read_options(ret, argc, argv, reterr);
+	if (status == STATUS_OK && ret->help)
+		return STATUS_OK;
+	if (status == STATUS_OK)
+		status = find_workspace(ret, settings, reterr);
+	if (status == STATUS_OK)
+		status = find_audit(ret, settings, reterr);
+	if (status == STATUS_OK)
+		status = variables_add_defaults(&ret->variables, reterr);
+	if (status != STATUS_OK)
+		task_done(ret);
+	return status;
+}
+
+void
+task_done(struct task *task)
+{
+	for (size_t i = 0; i < task->mount_count; i++) {
+		free(task->mounts[i].source);
+		free(task->mounts[i].at);
+	}
+	free(task->mounts);
+	task->mounts = NULL;
+	task->mount_count = 0;
+	variables_done(&task->variables);
+}
+
+/* ---- the plan ---- */
+
+static json_t *
+plan_command(const struct task *task)
+{
+	json_t *list = json_array();
+
+	for (char **word = task->command; *word != NULL; word++)
+		if (json_array_append_new(list, json_string(*word)) != 0)
+			goto fail;
+	return list;
+fail:
+	json_decref(list);
+	return NULL;
+}
+
+static json_t *
+plan_variables(const struct task *task)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < task->variables.count; i++) {
+		const struct variable *one = &task->variables.list[i];
+
+		if (json_object_set_new(
+			object, one->name, json_string(one->value)) != 0)
+			goto fail;
+	}
+	return object;
+fail:
+	json_decref(object);
+	return NULL;
+}
+
+static json_t *
+plan_mounts(const struct task *task)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < task->mount_count; i++) {
+		const struct task_mount *one = &task->mounts[i];
+		json_t *mount =
+		    json_pack("{s:s, s:s, s:s}", "source", one->source, "at",
+			one->at, "access", one->writable ? "rw" : "ro");
+
+		if (json_array_append_new(list, mount) != 0)
+			goto fail;
+	}
+	return list;
+fail:
+	json_decref(list);
+	return NULL;
+}
+
+int
+task_plan(const struct task *task, const char *run, char **ret,
+    struct problem *reterr)
+{
+	json_t *plan = json_pack("{s:i, s:s, s:s, s:{s:s, s:s}, s:I}",
+	    "version", PLAN_VERSION, "run", run, "cwd", task->cwd.path,
+	    "workspace", "path", task->workspace.path, "mode", "direct",
+	    "wall_ms", (json_int_t)task->wall_ms);
+	char *text = NULL;
+
+	/* Jansson takes NULL for a value as a failure of its own. */
+	if (json_object_set_new(plan, "command", plan_command(task)) == 0 &&
+	    json_object_set_new(plan, "env", plan_variables(task)) == 0 &&
+	    json_object_set_new(plan, "mounts", plan_mounts(task)) == 0)
+		text = json_dumps(plan, JSON_COMPACT);
+	json_decref(plan);
+	if (text == NULL) {
+		(void)problem_set(reterr, "an argument, variable or path of "
+					  "the command is not UTF-8");
+		return problem_cure(
+		    reterr, "put the bytes into a script in the workspace");
+	}
+	*ret = text;
+	return STATUS_OK;
+}

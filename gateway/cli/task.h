@@ -1,0 +1,69 @@
+/*
+ * task - what one `exeat run` is to do: its options, and the plan they make.
+ *
+ * Reading the options opens nothing but the folders they name; starting is
+ * for others.  Text that was an argument is borrowed from it.
+ */
+#ifndef GATEWAY_CLI_TASK_H
+#define GATEWAY_CLI_TASK_H
+
+#include "gateway/cli/place.h"
+#include "gateway/cli/variables.h"
+#include "schema/limits.h"
+#include "schema/problem.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct settings;
+
+struct task_mount {
+	char *source, *at; /* absolute */
+	bool writable;
+};
+
+/* How long a row may take to be safe (audit.md section 3). */
+enum task_sync {
+	TASK_SYNC_AUTO,
+	TASK_SYNC_FULL,
+	TASK_SYNC_NORMAL,
+	TASK_SYNC_COUNT
+};
+
+struct task {
+	char **command; /* ends with NULL */
+	const char *policies[LIMIT_LAYERS];
+	size_t policy_count;
+	struct place workspace, cwd;
+	const char *workspace_option, *audit_option;
+	char audit[PLACE_PATH_MAX];
+	enum task_sync sync;
+	struct task_mount *mounts;
+	size_t mount_count;
+	struct variables variables;
+	const char *result; /* file for the result, or NULL */
+	int64_t wall_ms; /* 0: no limit */
+	bool quiet, help;
+};
+
+/*
+ * Reads the arguments behind "run".  With --help only task->help is told.
+ * task_done() is due after success.
+ */
+int task_read(struct task *ret, int argc, char **argv,
+    const struct settings *settings, struct problem *reterr) MUST_CHECK;
+void task_done(struct task *task);
+
+/* Whether the sandbox could write there: its workspace and writable mounts. */
+bool task_can_write(const struct task *task, const char *path);
+
+const char *task_sync_name(enum task_sync sync);
+
+/*
+ * Gives the plan for exeat-launch as JSON text, to be freed; a problem when
+ * something in it is not UTF-8.
+ */
+int task_plan(const struct task *task, const char *run, char **ret,
+    struct problem *reterr) MUST_CHECK;
+
+#endif
