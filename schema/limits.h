@@ -81,6 +81,8 @@
 #define LIMIT_CLOSE_MS 2000
 #define LIMIT_AUDIT_WAIT_MS 2000 /* then 503 audit_unavailable */
 #define LIMIT_RESOLVE_MS 5000
+#define LIMIT_TTL_S 300 /* longer than that, a name may have moved */
+#define LIMIT_NEGATIVE_S 5 /* a missing name may be there soon */
 #define LIMIT_FAMILY_MS 50 /* for the slower family, RFC 8305 section 3 */
 #define LIMIT_EASE_MS 100 /* descriptors ran short: before the next accept */
 #define LIMIT_HAPPY_MS 250 /* RFC 8305 section 5 */

@@ -30,7 +30,8 @@ struct resolver;
  * STATUS_OK with at least one address, in the order of the answers; or
  * STATUS_NOT_FOUND (no such name, or it has no address), STATUS_TIMEOUT,
  * STATUS_SYSTEM (a nameserver failed or refused), with none.  list is
- * borrowed for the call.  The handle is gone when this is called.
+ * borrowed for the call.  The handle is gone when this is called, and the
+ * resolver must not be freed from here.
  */
 typedef void resolve_call(
     const struct address *list, size_t count, int status, void *arg);
