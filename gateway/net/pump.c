@@ -73,7 +73,7 @@ pump_finish(
 	pump->result.end = end;
 	pump->result.side = side;
 	pump->result.error = error;
-	for (int i = 0; i < PUMP_SIDES; i++) {
+	for (enum pump_side i = 0; i < PUMP_SIDES; i++) {
 		(void)event_del(pump->readable[i]);
 		(void)event_del(pump->writable[i]);
 		if (end != PUMP_CLEAN)
@@ -266,7 +266,7 @@ pump_make_events(
 	const event_callback_fn on_writable[] = { on_inside_writable,
 		on_outside_writable };
 
-	for (int i = 0; i < PUMP_SIDES; i++) {
+	for (enum pump_side i = 0; i < PUMP_SIDES; i++) {
 		pump->readable[i] = event_new(base, order->fd[i],
 		    EV_READ | EV_PERSIST, on_readable[i], pump);
 		pump->writable[i] = event_new(
@@ -336,13 +336,13 @@ pump_start(struct event_base *base, struct pool *pool,
 	if (pump_make_events(pump, base, order) != STATUS_OK ||
 	    pump_start_timer(pump, order->idle_ms) != STATUS_OK)
 		goto fail;
-	for (int i = 0; i < PUMP_SIDES; i++) {
+	for (enum pump_side i = 0; i < PUMP_SIDES; i++) {
 		if (way_load(pump, i, order->first[i]) != STATUS_OK)
 			goto fail;
 	}
 	pump->fd[PUMP_INSIDE] = order->fd[PUMP_INSIDE];
 	pump->fd[PUMP_OUTSIDE] = order->fd[PUMP_OUTSIDE];
-	for (int i = 0; i < PUMP_SIDES && !pump->over; i++) {
+	for (enum pump_side i = 0; i < PUMP_SIDES && !pump->over; i++) {
 		if (way_begin(pump, i) != STATUS_OK)
 			(void)pump_fail(pump, i, ENOMEM);
 	}
@@ -357,7 +357,7 @@ pump_free(struct pump *pump)
 {
 	if (pump == NULL)
 		return;
-	for (int i = 0; i < PUMP_SIDES; i++) {
+	for (enum pump_side i = 0; i < PUMP_SIDES; i++) {
 		if (pump->readable[i] != NULL)
 			event_free(pump->readable[i]);
 		if (pump->writable[i] != NULL)
