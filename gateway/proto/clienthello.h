@@ -30,7 +30,7 @@ struct clienthello_alpn {
 
 struct clienthello {
 	struct hostname sni; /* not set: none was sent */
-	uint16_t version; /* the highest offered that exists: 0x0304 */
+	uint16_t version; /* the highest offered up to 0x0304; 0: none */
 	bool ech; /* encrypted_client_hello, or the draft before it, is there */
 	bool alpn_h2, alpn_http1; /* whether "h2", "http/1.1" are offered */
 	size_t alpn_count; /* names in the list below */

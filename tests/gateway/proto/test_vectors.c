@@ -2,10 +2,14 @@
  * The files in vectors/good and vectors/bad are messages byte by byte.
  *
  * good/KIND.WHAT is read; what becomes of it stands in good/KIND.WHAT.out: for
- * heads what goes out instead, for bodies the payload and the trailers.
- * bad/KIND.FAULT.WHAT is refused for that fault.  Each message is also given
- * cut off at every length: no prefix is ever read as something else.
+ * heads what goes out instead, for bodies the payload and the trailers, for
+ * others what was understood.  bad/KIND.FAULT.WHAT is refused for that fault,
+ * where its kind tells faults apart.  Each message is also given cut off at
+ * every length: the start of a good one is never bad, that of a bad one never
+ * good.
  */
+#include "gateway/proto/clienthello.h"
+#include "gateway/proto/dns.h"
 #include "gateway/proto/http1.h"
 #include "gateway/proto/http1_body.h"
 
@@ -152,6 +156,113 @@ parse_chunked(const struct vector *vector, size_t length,
 	return result;
 }
 
+/* ---- hellos ---- */
+
+static void
+put_flag(struct cursor_writer *out, const char *name, uint64_t value)
+{
+	cursor_put_text(out, name);
+	cursor_put_decimal(out, value);
+}
+
+static void
+describe_hello(const struct clienthello *hello, struct cursor_writer *out)
+{
+	char version[8];
+
+	assert_true(snprintf(version, sizeof(version), "%04x",
+			(unsigned)hello->version) < 8);
+	cursor_put_text(out, "sni=");
+	cursor_put_text(
+	    out, hostname_is_set(&hello->sni) ? hello->sni.text : "-");
+	cursor_put_text(out, " version=");
+	cursor_put_text(out, version);
+	cursor_put_text(out, " alpn=");
+	for (size_t i = 0; i < hello->alpn_count; i++) {
+		cursor_put_text(out, i == 0 ? "" : ",");
+		cursor_put_text(out, hello->alpn[i].text);
+	}
+	cursor_put_text(out, hello->alpn_count == 0 ? "-" : "");
+	put_flag(out, " ech=", hello->ech ? 1 : 0);
+	put_flag(out, " length=", hello->length);
+	cursor_put_text(out, "\n");
+}
+
+static enum parse_result
+parse_hello(const struct vector *vector, size_t length,
+    struct cursor_writer *out, enum http1_fault *fault)
+{
+	unsigned char *block;
+	struct cursor bytes = exactly(vector->bytes, length, &block);
+	struct clienthello hello;
+	enum parse_result result = clienthello_parse(bytes, &hello);
+
+	(void)fault;
+	if (result == PARSE_OK && out != NULL)
+		describe_hello(&hello, out);
+	free(block);
+	return result;
+}
+
+/* ---- DNS queries, which are never read in part ---- */
+
+static void
+describe_query(const struct dns_query *query, struct cursor_writer *out)
+{
+	char name[DNS_NAME_TEXT_MAX], type[DNS_TYPE_TEXT_MAX];
+
+	dns_name_print(query, name);
+	dns_type_print(query->type, type);
+	put_flag(out, "fault=", query->fault);
+	cursor_put_text(out, " name=");
+	cursor_put_text(out, name);
+	cursor_put_text(out, " host=");
+	cursor_put_text(
+	    out, hostname_is_set(&query->host) ? query->host.text : "-");
+	cursor_put_text(out, " type=");
+	cursor_put_text(out, type);
+	put_flag(out, " class=", query->class);
+	put_flag(out, " rd=", query->recursion_desired ? 1 : 0);
+	put_flag(out, " cd=", query->checking_disabled ? 1 : 0);
+	put_flag(out, " edns=", query->edns ? 1 : 0);
+	put_flag(out, " size=", query->udp_size);
+	put_flag(out, " do=", query->dnssec_ok ? 1 : 0);
+	cursor_put_text(out, "\n");
+}
+
+/* What is wrong with the query as a whole. */
+static enum dns_rcode
+whole_fault(const struct vector *vector)
+{
+	struct dns_query query;
+
+	if (dns_query_parse(cursor_of(vector->bytes, vector->length), &query) !=
+	    STATUS_OK)
+		return DNS_FORMERR;
+	return query.fault;
+}
+
+static enum parse_result
+parse_dns(const struct vector *vector, size_t length, struct cursor_writer *out,
+    enum http1_fault *fault)
+{
+	unsigned char *block;
+	struct cursor bytes = exactly(vector->bytes, length, &block);
+	struct dns_query query;
+	int status = dns_query_parse(bytes, &query);
+
+	(void)fault;
+	free(block);
+	if (status == STATUS_OK && out != NULL)
+		describe_query(&query, out);
+	if (length == vector->length)
+		return status == STATUS_OK ? PARSE_OK : PARSE_BAD;
+	/* A query that lost bytes is no query; a faulty one may gain. */
+	if (status == STATUS_OK && query.fault == DNS_NOERROR)
+		assert_int_not_equal(whole_fault(vector), DNS_NOERROR);
+	return PARSE_MORE;
+}
+
 /* ---- walking ---- */
 
 static const struct kind {
@@ -163,6 +274,8 @@ static const struct kind {
 	{ "request.", parse_request, true },
 	{ "response.", parse_response, true },
 	{ "chunked.", parse_chunked, false },
+	{ "hello.", parse_hello, false },
+	{ "dns.", parse_dns, false },
 };
 
 static const struct kind *
