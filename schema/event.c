@@ -138,6 +138,29 @@ event_empty(void)
 		.dur_us = -1 };
 }
 
+bool
+event_is_refusal(const struct event *event)
+{
+	/* The end of a flow repeats what its beginning said. */
+	if (event->kind == EVENT_FLOW_END && event->parent_seq >= 0)
+		return false;
+	return event->verdict == EVENT_DENY;
+}
+
+bool
+event_is_request(const struct event *event)
+{
+	/* A second row of something that is counted already. */
+	if (event->parent_seq >= 0)
+		return false;
+	if (event_is_refusal(event) || event->kind == EVENT_HTTP_INTENT ||
+	    event->kind == EVENT_HTTP)
+		return true;
+	if (event->kind != EVENT_FLOW_OPEN && event->kind != EVENT_FLOW_END)
+		return false;
+	return event->tls < -1 || event->l7 == EVENT_L7_TCP;
+}
+
 static void
 write_field(const struct event *event, size_t tag, struct cursor_writer *out)
 {
@@ -431,6 +454,14 @@ void
 event_accepted_begin(uint64_t number, struct cursor_writer *out)
 {
 	cursor_put_u64(out, number);
+}
+
+void
+event_accepted_patch(uint64_t number, size_t place, struct cursor_writer *out)
+{
+	for (size_t i = 0; i < 4; i++)
+		cursor_patch_u16(
+		    out, place + 2 * i, (uint16_t)(number >> (48 - 16 * i)));
 }
 
 void

@@ -110,6 +110,17 @@ const char *event_kind_name(unsigned kind);
 const char *event_verdict_name(unsigned verdict);
 const char *event_l7_name(unsigned l7);
 
+/*
+ * What the counts of a run mean.  A refusal is a row with the verdict deny,
+ * of any kind.  A request is an http_intent; an http row without an intent; a
+ * flow_open row of a flow that is passed through or is no HTTP (tls below 0,
+ * or l7 is tcp), or a flow_end row without one; and every refusal that none
+ * of these has counted before.  Of a pair only the first row counts, unless
+ * an allowed intent ends in a refusal.
+ */
+bool event_is_request(const struct event *event);
+bool event_is_refusal(const struct event *event);
+
 /* Appends one event as a block. */
 void event_write(const struct event *event, struct cursor_writer *out);
 
@@ -129,7 +140,11 @@ enum event_role {
 	EVENT_ROLE_COUNT
 };
 
-/* FRAME_AUDIT_RUN: the first frame of a parent's connection. */
+/*
+ * FRAME_AUDIT_RUN: the first frame of a parent's connection.  The writer
+ * answers FRAME_AUDIT_STATE when the run's first row is on the disk; a
+ * connection that ends without it was refused.
+ */
 struct event_run {
 	char uid[LIMIT_RUN_UID + 1];
 	char principal[LIMIT_PRINCIPAL + 1];
@@ -174,6 +189,9 @@ struct event_accepted {
 	struct cursor pairs; /* 16 bytes each: number, seq */
 };
 void event_accepted_begin(uint64_t number, struct cursor_writer *out);
+/* Replaces the number of a frame that was begun when used was place. */
+void event_accepted_patch(
+    uint64_t number, size_t place, struct cursor_writer *out);
 void event_accepted_pair(
     uint64_t number, int64_t seq, struct cursor_writer *out);
 int event_accepted_read(struct cursor body, struct event_accepted *ret)

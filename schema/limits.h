@@ -44,6 +44,13 @@
 #define LIMIT_RUN_UID 64
 #define LIMIT_PRINCIPAL 200
 #define LIMIT_EVENTS_WAITING 5000 /* then producers pause */
+#define LIMIT_EVENTS_HELD 15000 /* a pause still lets open work end */
+#define LIMIT_AUDIT_ROWS 500 /* in a commit: more gains nothing */
+#define LIMIT_AUDIT_RUNS 1024 /* that share one writer */
+#define LIMIT_AUDIT_PRODUCERS 16 /* of one run; three are usual */
+#define LIMIT_AUDIT_STRINGS 200000 /* ids the writer remembers, 40 MiB */
+#define LIMIT_AUDIT_LAYERS 1024 /* policies a run may load in its life */
+#define LIMIT_QUERY_ROWS 10000 /* more than a person reads at once */
 
 /* What one sandbox may make its gateway hold. */
 #define LIMIT_FLOWS 8192 /* 5,000 idle and 1,000 busy must fit */
@@ -80,6 +87,11 @@
 #define LIMIT_REFUSE_MS 2000 /* a refusal gets this long to be read */
 #define LIMIT_CLOSE_MS 2000
 #define LIMIT_AUDIT_WAIT_MS 2000 /* then 503 audit_unavailable */
+#define LIMIT_AUDIT_COMMIT_MS 100 /* the longest a row waits for others */
+#define LIMIT_AUDIT_RETRY_MS 200 /* between attempts on a full disk */
+#define LIMIT_AUDIT_LEAVE_MS 5000 /* producers of a run that has ended */
+#define LIMIT_AUDIT_IDLE_MS 2000 /* then a writer without runs ends */
+#define LIMIT_QUERY_MS 30000 /* a reader holds back checkpoints */
 #define LIMIT_RESOLVE_MS 5000
 #define LIMIT_TTL_S 300 /* longer than that, a name may have moved */
 #define LIMIT_NEGATIVE_S 5 /* a missing name may be there soon */

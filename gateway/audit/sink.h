@@ -22,17 +22,20 @@ struct loop;
 struct sink;
 
 /*
- * One wait; the caller's room, untouched until the call.  sink_forget() takes
- * it back before its owner is freed.
+ * One wait; the caller's room, zeroed but for on_accepted, and untouched
+ * until the call.  sink_forget() takes it back before its owner is freed.
  */
 struct sink_wait {
 	void (*on_accepted)(struct sink_wait *wait, int64_t seq);
 	uint64_t number;
-	struct sink_wait *next, **previous;
+	struct sink_wait *next, **previous; /* previous is NULL outside */
 	int64_t deadline_us;
 };
 
-/* Takes the descriptor of the producer's channel. */
+/*
+ * Takes the descriptor of the producer's channel.  sink_free() forgets every
+ * wait; it must not be called from on_accepted or on_change.
+ */
 struct sink *sink_new(struct loop *loop, int fd) MUST_CHECK;
 void sink_free(struct sink *sink);
 
@@ -44,11 +47,15 @@ bool sink_is_open(const struct sink *sink);
 
 /*
  * Fills in event->number.  wait is NULL unless event->wait asks to wait.
- * STATUS_CLOSED when the writer is gone: the row will not be written, and
- * wait is not called.
+ * STATUS_CLOSED when the writer is gone, STATUS_FULL when it is behind by
+ * LIMIT_EVENTS_HELD events, STATUS_TOO_LONG or STATUS_MALFORMED for an event
+ * that the writer would not take: then no row will be written, and wait is
+ * not called.
  */
 int sink_put(struct sink *sink, struct event *event, struct sink_wait *wait)
     MUST_CHECK;
+
+/* Also for a wait that was called or never put. */
 void sink_forget(struct sink *sink, struct sink_wait *wait);
 
 /* Sends what is gathered now. */

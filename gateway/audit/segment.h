@@ -1,0 +1,51 @@
+/*
+ * segment - one database file, open for its only writer.
+ *
+ * An empty file is given the schema of schema/audit and the numbers of
+ * schema/event and schema/reason; a file that is no segment of ours, or of
+ * another version, is refused and left alone.  One connection writes and
+ * checkpoints: nobody else may open the file for writing.
+ */
+#ifndef GATEWAY_AUDIT_SEGMENT_H
+#define GATEWAY_AUDIT_SEGMENT_H
+
+#include "schema/problem.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* "EXEA" in the file's header; user_version is the schema's. */
+#define SEGMENT_APPLICATION 0x45584541
+#define SEGMENT_VERSION 1
+
+struct segment;
+struct sqlite3;
+struct sqlite3_stmt;
+
+int segment_open(const char *path, struct segment **ret, struct problem *reterr)
+    MUST_CHECK;
+
+/* Checkpoints and closes; statements made from it must be finalised. */
+void segment_close(struct segment *segment);
+
+/* Borrows from segment. */
+struct sqlite3 *segment_handle(struct segment *segment);
+
+/* A statement kept for long; NULL when it cannot be prepared. */
+struct sqlite3_stmt *segment_prepare(struct segment *segment, const char *sql)
+    MUST_CHECK;
+
+/* Runs constant SQL that gives no rows; false when it fails. */
+bool segment_run(struct segment *segment, const char *sql) MUST_CHECK;
+
+/* The first column of the first row of constant SQL. */
+bool segment_number(struct segment *segment, const char *sql, int64_t *ret)
+    MUST_CHECK;
+
+/* What the database said last. */
+const char *segment_error(struct segment *segment);
+
+/* Copies the write-ahead log into the file once it is large. */
+void segment_checkpoint(struct segment *segment);
+
+#endif

@@ -1,0 +1,375 @@
+/*
+ * exeat-audit - the only writer of one audit database.
+ *
+ * Started as "exeat-audit DB" by the first run that uses the database, with a
+ * pipe or socket as descriptor 3.  There it says one of three things and
+ * closes it: "R", it listens; "B", another writer does, and this one goes; or
+ * a line of text, what is wrong.  Later runs of the same user find it by the
+ * socket beside the file.  It ends when no run has been connected for
+ * LIMIT_AUDIT_IDLE_MS, or by SIGTERM.
+ *
+ * In order: give up what it does not need, take the door, open the database,
+ * write what a killed writer could not, listen, loop.
+ */
+#include "gateway/audit/client.h"
+#include "gateway/audit/door.h"
+#include "gateway/audit/store.h"
+#include "gateway/audit/writer.h"
+#include "gateway/proc/clock.h"
+#include "gateway/proc/log.h"
+#include "gateway/proc/loop.h"
+#include "schema/status.h"
+
+#include <event2/event.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	REPORT_FD = 3,
+	KNOCK_MS = 20, /* between looks at a lock that is another's */
+	LOST_AT_ONCE = 64 /* runs a killed writer left, handled in one go */
+};
+
+struct program {
+	const char *path;
+	struct loop *loop;
+	struct door *door;
+	struct store *store;
+	struct writer *writer;
+	struct clients *clients;
+	struct event *timer; /* knocking, then idling */
+	struct event *incoming;
+	int64_t give_up_us; /* when to stop knocking */
+	int report; /* where whoever started us listens, or -1 */
+	bool started; /* the row "start" is queued */
+	int exit_status;
+};
+
+/* ---- before anything is read ---- */
+
+static bool
+confine(struct problem *reterr)
+{
+	/* 1 and not 0: a core helper that is a pipe runs at 0 as well. */
+	struct rlimit no_core = { .rlim_cur = 1, .rlim_max = 1 };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	(void)umask(S_IRWXG | S_IRWXO);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
+	    setrlimit(RLIMIT_CORE, &no_core) != 0 ||
+	    sigaction(SIGPIPE, &ignore, NULL) != 0 ||
+	    /* A limit on file sizes is a full disk to us, not our end. */
+	    sigaction(SIGXFSZ, &ignore, NULL) != 0) {
+		(void)problem_errno(reterr, "cannot confine the audit writer");
+		return false;
+	}
+	return true;
+}
+
+/* ---- what whoever started us hears ---- */
+
+/*
+ * Asked before anything is opened: a number that was free then would be a
+ * file of ours later.  For the same reason 0 to 2 are filled.
+ */
+static int
+find_report(void)
+{
+	int report = fcntl(REPORT_FD, F_GETFD) >= 0 ? REPORT_FD : -1;
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		(void)close(fd);
+	return report;
+}
+
+static void
+report(struct program *program, const char *text)
+{
+	/* Started by hand there is nobody to tell. */
+	if (program->report < 0)
+		return;
+	if (write(program->report, text, strlen(text)) < 0)
+		log_warning("whoever started the audit writer is gone");
+	(void)close(steal_fd(&program->report));
+}
+
+static void
+fail(struct program *program, const struct problem *problem)
+{
+	char text[PROBLEM_TEXT_MAX + PROBLEM_CURE_MAX + 8];
+	int used = snprintf(text, sizeof(text), "%s%s%s\n", problem->text,
+	    problem->cure[0] == '\0' ? "" : ". ", problem->cure);
+
+	if (used > 0 && (size_t)used < sizeof(text))
+		report(program, text);
+	log_error("%s", problem->text);
+	program->exit_status = EXIT_FAILURE;
+	loop_stop(program->loop);
+}
+
+static void
+arm(struct program *program, int milliseconds)
+{
+	struct timeval when = { .tv_sec = milliseconds / 1000,
+		.tv_usec = milliseconds % 1000 * 1000L };
+
+	if (event_add(program->timer, &when) != 0) {
+		log_error("no memory for a timer");
+		program->exit_status = EXIT_FAILURE;
+		loop_stop(program->loop);
+	}
+}
+
+/* ---- the runs ---- */
+
+static void
+on_incoming(evutil_socket_t socket, short what, void *arg)
+{
+	struct program *program = arg;
+	int fd, status = door_accept(program->door, &fd);
+
+	(void)socket;
+	(void)what;
+	if (status == STATUS_OK) {
+		clients_add(program->clients, fd);
+		(void)event_del(program->timer);
+	} else if (status == STATUS_REFUSED)
+		log_warning("another user tried to connect");
+	else if (status != STATUS_AGAIN)
+		log_warning("cannot accept a connection");
+}
+
+static void
+on_idle(void *arg)
+{
+	arm(arg, LIMIT_AUDIT_IDLE_MS);
+}
+
+/* The runs a killed writer has left without an end get one. */
+static int
+apply_lost(struct store *store, void *arg)
+{
+	return store_end_run(store, arg, clock_wall_us());
+}
+
+static void
+on_lost_written(void *arg, int64_t seq)
+{
+	(void)arg;
+	(void)seq;
+}
+
+static bool
+put_lost_run(struct writer *writer, struct store_run *run, struct writer_op *op)
+{
+	struct event event = event_empty();
+
+	*op = (struct writer_op){
+		.apply = apply_lost, .done = on_lost_written, .arg = run
+	};
+	event.number = 1;
+	event.kind = EVENT_SANDBOX_END;
+	event.wait = EVENT_WAIT_DISK;
+	event.ts_us = clock_wall_us();
+	event.object = cursor_of_text("writer_lost");
+	return writer_put(writer, &event, NULL, run, op) == STATUS_OK;
+}
+
+static bool
+end_lost_runs(struct program *program)
+{
+	struct store_run *runs = calloc(LOST_AT_ONCE, sizeof(*runs));
+	struct writer_op ops[LOST_AT_ONCE];
+	bool well = runs != NULL;
+	size_t count = LOST_AT_ONCE;
+
+	while (well && count == LOST_AT_ONCE) {
+		well = store_lost_runs(program->store, runs, LOST_AT_ONCE,
+			   &count) == STATUS_OK;
+		for (size_t i = 0; well && i < count; i++)
+			well = put_lost_run(program->writer, &runs[i], &ops[i]);
+		/* Committed here, so that no row outlives what it borrows. */
+		well = well && writer_commit(program->writer);
+	}
+	free(runs);
+	return well;
+}
+
+static int
+begin(struct program *program, struct problem *reterr)
+{
+	int status = store_open(program->path, &program->store, reterr);
+
+	if (status != STATUS_OK)
+		return status;
+	program->writer = writer_new(program->loop, program->store);
+	if (program->writer == NULL)
+		return problem_set(reterr, "no memory for the audit writer");
+	program->clients = clients_new(program->writer, on_idle, program);
+	program->incoming =
+	    event_new(loop_base(program->loop), door_socket(program->door),
+		EV_READ | EV_PERSIST, on_incoming, program);
+	if (program->clients == NULL || program->incoming == NULL ||
+	    event_add(program->incoming, NULL) != 0)
+		return problem_set(reterr, "no memory for the audit writer");
+	writer_note(program->writer, NULL, "start", NULL);
+	if (!end_lost_runs(program))
+		return problem_set(reterr, "cannot write %s: %s", program->path,
+		    store_error(program->store));
+	program->started = true;
+	return STATUS_OK;
+}
+
+/* ---- one writer a database ---- */
+
+static void
+knock(struct program *program)
+{
+	struct problem problem = { .text = "" };
+	int status = door_open(program->path, &program->door, &problem);
+
+	if (status == STATUS_REFUSED) {
+		report(program, "B");
+		loop_stop(program->loop);
+		return;
+	}
+	if (status == STATUS_AGAIN) {
+		if (clock_monotonic_us() < program->give_up_us) {
+			arm(program, KNOCK_MS);
+			return;
+		}
+		status = problem_set(&problem,
+		    "another audit writer holds %s.lock and does not answer",
+		    program->path);
+	}
+	if (status == STATUS_OK)
+		status = begin(program, &problem);
+	if (status != STATUS_OK) {
+		fail(program, &problem);
+		return;
+	}
+	report(program, "R");
+	/* Whoever started us is about to connect. */
+	arm(program, LIMIT_SIBLING_MS);
+}
+
+static bool
+is_idle(struct program *program)
+{
+	on_incoming(-1, 0, program);
+	return clients_count(program->clients) == 0;
+}
+
+/*
+ * A newcomer may stand in the queue, or come between two looks; so the last
+ * look is after the door is hidden, and finds everybody who will ever come.
+ */
+static void
+on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct program *program = arg;
+
+	(void)fd;
+	(void)what;
+	if (program->door == NULL) {
+		knock(program);
+		return;
+	}
+	if (!is_idle(program))
+		return;
+	if (door_hide(program->door, true) == STATUS_OK && !is_idle(program)) {
+		if (door_hide(program->door, false) != STATUS_OK)
+			log_error("cannot show the audit's socket again");
+		return;
+	}
+	loop_stop(program->loop);
+}
+
+static void
+on_stop(void *arg)
+{
+	const struct program *program = arg;
+
+	loop_stop(program->loop);
+}
+
+static void
+end(struct program *program)
+{
+	if (program->started) {
+		writer_note(program->writer, NULL, "stop", NULL);
+		if (!writer_commit(program->writer)) {
+			log_error("the last rows could not be written");
+			program->exit_status = EXIT_FAILURE;
+		}
+	}
+	if (program->incoming != NULL)
+		event_free(program->incoming);
+	clients_free(program->clients);
+	writer_free(program->writer);
+	store_close(program->store);
+	/* Last: the next writer may open the database from here on. */
+	door_close(program->door);
+}
+
+static int
+run(struct program *program)
+{
+	struct loop_signal *stop;
+
+	program->timer =
+	    evtimer_new(loop_base(program->loop), on_timer, program);
+	stop = loop_signal_new(program->loop, SIGTERM, on_stop, program);
+	if (program->timer == NULL || stop == NULL) {
+		log_error("no memory");
+		return EXIT_FAILURE;
+	}
+	program->give_up_us = clock_monotonic_us() + LIMIT_SIBLING_MS * 1000L;
+	arm(program, 0);
+	if (loop_run(program->loop) != STATUS_OK)
+		program->exit_status = EXIT_FAILURE;
+	end(program);
+	loop_signal_free(stop);
+	event_free(program->timer);
+	return program->exit_status;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct program program = { .report = find_report(),
+		.exit_status = EXIT_SUCCESS };
+	struct problem problem;
+	int status;
+
+	log_begin("exeat-audit", NULL, LOG_LEVEL_WARNING);
+	if (argc != 2) {
+		log_error("usage: exeat-audit DATABASE");
+		return EXIT_FAILURE;
+	}
+	program.path = argv[1];
+	program.loop = loop_new();
+	if (program.loop == NULL) {
+		log_error("no memory");
+		return EXIT_FAILURE;
+	}
+	if (!confine(&problem)) {
+		fail(&program, &problem);
+		loop_free(program.loop);
+		return EXIT_FAILURE;
+	}
+	status = run(&program);
+	loop_free(program.loop);
+	return status;
+}
