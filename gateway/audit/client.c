@@ -1,5 +1,6 @@
 #include "gateway/audit/client.h"
 
+#include "gateway/audit/load.h"
 #include "gateway/audit/store.h"
 #include "gateway/audit/writer.h"
 #include "gateway/proc/channel.h"
@@ -10,10 +11,8 @@
 
 #include <assert.h>
 #include <event2/event.h>
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct client;
@@ -319,99 +318,32 @@ static const struct channel_events producer_events = {
 
 /* ---- policies ---- */
 
-struct layer {
-	struct writer_op op;
-	struct store_policy policy;
-	unsigned char body[];
-};
-
-static int
-apply_layer(struct store *store, void *arg)
-{
-	struct layer *layer = arg;
-
-	return store_add_policy(store, &layer->policy);
-}
-
-static void
-on_layer_written(void *arg, int64_t seq)
-{
-	(void)seq;
-	free(arg);
-}
-
-/* The whole text behind fd, which must be a file or a memfd. */
-static struct layer *
-read_layer(int fd)
-{
-	struct layer *layer;
-	struct stat st;
-	size_t have = 0;
-
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < 0 ||
-	    st.st_size > LIMIT_POLICY_BYTES)
-		return NULL;
-	layer = calloc(1, sizeof(*layer) + (size_t)st.st_size);
-	if (layer == NULL)
-		return NULL;
-	while (have < (size_t)st.st_size) {
-		ssize_t got = pread(fd, layer->body + have,
-		    (size_t)st.st_size - have, (off_t)have);
-
-		if (got <= 0) {
-			free(layer);
-			return NULL;
-		}
-		have += (size_t)got;
-	}
-	layer->policy.body = cursor_of(layer->body, have);
-	return layer;
-}
-
-static bool
-is_digest_of(const uint8_t sha256[32], struct cursor body)
-{
-	unsigned char digest[EVP_MAX_MD_SIZE];
-	unsigned length;
-
-	return EVP_Digest(body.at, body.left, digest, &length, EVP_sha256(),
-		   NULL) == 1 &&
-	       length == 32 && memcmp(digest, sha256, 32) == 0;
-}
-
 static void
 take_policy(struct client *client, struct cursor body, int fd)
 {
 	struct writer *writer = client->clients->writer;
 	struct event event = event_empty();
 	struct event_policy about;
-	struct layer *layer;
+	struct writer_op *op;
 
 	if (event_policy_read(body, &about) != STATUS_OK ||
 	    client->layer_count == LIMIT_AUDIT_LAYERS) {
 		end_bad(&client->parent, "a malformed policy frame");
 		return;
 	}
-	layer = read_layer(fd);
-	if (layer == NULL || !is_digest_of(about.sha256, layer->policy.body)) {
-		free(layer);
+	op = load_new(&about, fd, clock_wall_us());
+	if (op == NULL) {
 		end_bad(&client->parent, "a policy that is not its digest's");
 		return;
 	}
-	layer->policy.about = about;
-	layer->policy.loaded_us = clock_wall_us();
-	layer->op = (struct writer_op){
-		.apply = apply_layer, .done = on_layer_written, .arg = layer
-	};
 	event.number = 1;
 	event.kind = EVENT_POLICY_LOAD;
 	event.wait = EVENT_WAIT_COMMIT;
-	event.ts_us = layer->policy.loaded_us;
+	event.ts_us = clock_wall_us();
 	event.policy = cursor_of(about.sha256, sizeof(about.sha256));
 	event.object = cursor_of_text(about.name);
-	if (writer_put(writer, &event, NULL, &client->run, &layer->op) !=
-	    STATUS_OK) {
-		free(layer);
+	if (writer_put(writer, &event, NULL, &client->run, op) != STATUS_OK) {
+		load_free(op);
 		end_bad(&client->parent, "more than there is memory for");
 		return;
 	}

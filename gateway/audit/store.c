@@ -1,5 +1,6 @@
 #include "gateway/audit/store.h"
 
+#include "gateway/audit/binding.h"
 #include "gateway/audit/dictionary.h"
 #include "gateway/audit/segment.h"
 #include "schema/status.h"
@@ -142,93 +143,10 @@ store_run_id(struct store *store)
 	return store->next_run++;
 }
 
-/* What cannot be bound (no memory) fails the step, by a NULL in NOT NULL or
- * by the flag it leaves; so it is gathered here and asked once. */
-struct binding {
-	sqlite3_stmt *statement;
-	int at; /* the parameter bound last */
-	bool failed;
-};
-
 static struct binding
 bind_to(struct store *store, enum statement which)
 {
-	return (struct binding){ .statement = store->statements[which] };
-}
-
-static void
-bind_id(struct binding *binding, int64_t id)
-{
-	if (sqlite3_bind_int64(binding->statement, ++binding->at, id) !=
-	    SQLITE_OK)
-		binding->failed = true;
-}
-
-/* missing stands for "not known". */
-static void
-bind_number(struct binding *binding, int64_t number, int64_t missing)
-{
-	if (number != missing)
-		bind_id(binding, number);
-	else if (sqlite3_bind_null(binding->statement, ++binding->at) !=
-		 SQLITE_OK)
-		binding->failed = true;
-}
-
-/* The bytes outlive the step; an empty text that is known has an address. */
-static void
-bind_text(struct binding *binding, struct cursor text)
-{
-	if (sqlite3_bind_text64(binding->statement, ++binding->at,
-		(const char *)text.at, text.left, SQLITE_STATIC,
-		SQLITE_UTF8) != SQLITE_OK)
-		binding->failed = true;
-}
-
-static void
-bind_optional(struct binding *binding, struct cursor text)
-{
-	bind_text(binding, text.left == 0 ? cursor_of(NULL, 0) : text);
-}
-
-static void
-bind_blob(struct binding *binding, const void *bytes, size_t length)
-{
-	if (sqlite3_bind_blob64(binding->statement, ++binding->at,
-		length == 0 ? NULL : bytes, length, SQLITE_STATIC) != SQLITE_OK)
-		binding->failed = true;
-}
-
-/* Runs a statement that gives no rows. */
-static int
-finish(struct binding *binding)
-{
-	bool done =
-	    !binding->failed && sqlite3_step(binding->statement) == SQLITE_DONE;
-
-	if (sqlite3_reset(binding->statement) != SQLITE_OK || !done)
-		return STATUS_SYSTEM;
-	return STATUS_OK;
-}
-
-/* Runs a statement whose first row is a number. */
-static int
-look_up(struct binding *binding, int64_t *ret)
-{
-	int64_t number = 0;
-	int result =
-	    binding->failed ? SQLITE_NOMEM : sqlite3_step(binding->statement);
-
-	if (result == SQLITE_ROW)
-		number = sqlite3_column_int64(binding->statement, 0);
-	if (sqlite3_reset(binding->statement) != SQLITE_OK)
-		return STATUS_SYSTEM;
-	if (result == SQLITE_DONE)
-		return STATUS_NOT_FOUND;
-	if (result != SQLITE_ROW)
-		return STATUS_SYSTEM;
-	*ret = number;
-	return STATUS_OK;
+	return binding_of(store->statements[which]);
 }
 
 int
@@ -238,8 +156,8 @@ store_check_run(struct store *store, const char *uid)
 	int64_t id;
 	int status;
 
-	bind_text(&binding, cursor_of_text(uid));
-	status = look_up(&binding, &id);
+	binding_text(&binding, cursor_of_text(uid));
+	status = binding_look_up(&binding, &id);
 	if (status == STATUS_NOT_FOUND)
 		return STATUS_OK;
 	return status == STATUS_OK ? STATUS_REFUSED : STATUS_SYSTEM;
@@ -251,8 +169,9 @@ store_owns(struct store *store, const struct store_run *run, int64_t seq)
 	struct binding binding = bind_to(store, OWNER_OF_ROW);
 	int64_t owner;
 
-	bind_id(&binding, seq);
-	return look_up(&binding, &owner) == STATUS_OK && owner == run->id;
+	binding_id(&binding, seq);
+	return binding_look_up(&binding, &owner) == STATUS_OK &&
+	       owner == run->id;
 }
 
 int
@@ -298,14 +217,14 @@ store_add_run(
 {
 	struct binding binding = bind_to(store, INSERT_RUN);
 
-	bind_id(&binding, run->id);
-	bind_text(&binding, cursor_of_text(run->about.uid));
-	bind_optional(&binding, cursor_of_text(run->about.image));
-	bind_optional(&binding, cursor_of_text(run->about.host));
-	bind_optional(&binding, cursor_of_text(run->about.owner));
-	bind_id(&binding, started_us);
-	bind_optional(&binding, run->about.detail);
-	return finish(&binding);
+	binding_id(&binding, run->id);
+	binding_text(&binding, cursor_of_text(run->about.uid));
+	binding_optional(&binding, cursor_of_text(run->about.image));
+	binding_optional(&binding, cursor_of_text(run->about.host));
+	binding_optional(&binding, cursor_of_text(run->about.owner));
+	binding_id(&binding, started_us);
+	binding_optional(&binding, run->about.detail);
+	return binding_finish(&binding);
 }
 
 int
@@ -313,9 +232,9 @@ store_end_run(struct store *store, const struct store_run *run, int64_t us)
 {
 	struct binding binding = bind_to(store, END_RUN);
 
-	bind_id(&binding, run->id);
-	bind_id(&binding, us);
-	return finish(&binding);
+	binding_id(&binding, run->id);
+	binding_id(&binding, us);
+	return binding_finish(&binding);
 }
 
 /* Remembers what the last insert has made. */
@@ -339,8 +258,8 @@ find_text(struct store *store, enum dictionary_table table, enum statement find,
 
 	if (id == 0) {
 		binding = bind_to(store, find);
-		bind_text(&binding, key);
-		status = look_up(&binding, &id);
+		binding_text(&binding, key);
+		status = binding_look_up(&binding, &id);
 		if (status != STATUS_OK)
 			return status;
 		dictionary_add(store->dictionary, table, key, id);
@@ -360,8 +279,8 @@ name_id(struct store *store, enum dictionary_table table, enum statement find,
 	if (status != STATUS_NOT_FOUND)
 		return status;
 	binding = bind_to(store, add);
-	bind_text(&binding, name);
-	if (finish(&binding) != STATUS_OK)
+	binding_text(&binding, name);
+	if (binding_finish(&binding) != STATUS_OK)
 		return STATUS_SYSTEM;
 	return remember(store, table, name, ret);
 }
@@ -397,12 +316,12 @@ dst_id(struct store *store, const struct store_run *run,
 	literal = address_parse((const char *)host.at, host.left, &address) ==
 		  STATUS_OK;
 	binding = bind_to(store, ADD_DST);
-	bind_text(&binding, host);
-	bind_text(&binding, literal ? host : last_labels(host));
-	bind_id(&binding, literal ? 1 : 0);
-	bind_id(&binding, event->ts_us);
-	bind_number(&binding, run == NULL ? 0 : run->id, 0);
-	if (finish(&binding) != STATUS_OK)
+	binding_text(&binding, host);
+	binding_text(&binding, literal ? host : last_labels(host));
+	binding_id(&binding, literal ? 1 : 0);
+	binding_id(&binding, event->ts_us);
+	binding_number(&binding, run == NULL ? 0 : run->id, 0);
+	if (binding_finish(&binding) != STATUS_OK)
 		return STATUS_SYSTEM;
 	return remember(store, DICTIONARY_DST, host, ret);
 }
@@ -418,8 +337,8 @@ find_policy(struct store *store, struct cursor sha256, int64_t *ret)
 
 	if (id == 0) {
 		binding = bind_to(store, FIND_POLICY);
-		bind_blob(&binding, sha256.at, sha256.left);
-		status = look_up(&binding, &id);
+		binding_blob(&binding, sha256.at, sha256.left);
+		status = binding_look_up(&binding, &id);
 		if (status != STATUS_OK)
 			return status;
 		dictionary_add(
@@ -441,11 +360,11 @@ store_add_policy(struct store *store, const struct store_policy *policy)
 	if (status != STATUS_NOT_FOUND)
 		return status;
 	binding = bind_to(store, ADD_POLICY);
-	bind_blob(&binding, sha256.at, sha256.left);
-	bind_id(&binding, policy->loaded_us);
-	bind_text(&binding, cursor_of_text(policy->about.loaded_by));
-	bind_text(&binding, policy->body);
-	if (finish(&binding) != STATUS_OK)
+	binding_blob(&binding, sha256.at, sha256.left);
+	binding_id(&binding, policy->loaded_us);
+	binding_text(&binding, cursor_of_text(policy->about.loaded_by));
+	binding_text(&binding, policy->body);
+	if (binding_finish(&binding) != STATUS_OK)
 		return STATUS_SYSTEM;
 	return remember(store, DICTIONARY_POLICY, sha256, &id);
 }
@@ -471,9 +390,9 @@ rule_id(struct store *store, int64_t policy, struct cursor rule, int64_t *ret)
 		return STATUS_OK;
 	}
 	binding = bind_to(store, FIND_RULE);
-	bind_id(&binding, policy);
-	bind_text(&binding, rule);
-	status = look_up(&binding, &id);
+	binding_id(&binding, policy);
+	binding_text(&binding, rule);
+	status = binding_look_up(&binding, &id);
 	if (status == STATUS_OK) {
 		dictionary_add(store->dictionary, DICTIONARY_RULE, key, id);
 		*ret = id;
@@ -481,9 +400,9 @@ rule_id(struct store *store, int64_t policy, struct cursor rule, int64_t *ret)
 	if (status != STATUS_NOT_FOUND)
 		return status;
 	binding = bind_to(store, ADD_RULE);
-	bind_id(&binding, policy);
-	bind_text(&binding, rule);
-	if (finish(&binding) != STATUS_OK)
+	binding_id(&binding, policy);
+	binding_text(&binding, rule);
+	if (binding_finish(&binding) != STATUS_OK)
 		return STATUS_SYSTEM;
 	return remember(store, DICTIONARY_RULE, key, ret);
 }
@@ -539,30 +458,30 @@ static void
 bind_event(struct binding *binding, const struct store_run *run,
     const struct event *event, const struct ids *ids)
 {
-	bind_id(binding, event->ts_us);
-	bind_id(binding, event->kind);
-	bind_id(binding, event->verdict);
-	bind_id(binding, event->reason);
-	bind_number(binding, run == NULL ? 0 : run->id, 0);
-	bind_number(binding, ids->principal, 0);
-	bind_number(binding, ids->policy, 0);
-	bind_number(binding, ids->rule, 0);
-	bind_number(binding, event->flow_id, -1);
-	bind_blob(binding, event->req_id.at, event->req_id.left);
-	bind_number(binding, event->parent_seq, -1);
-	bind_number(binding, ids->dst, 0);
-	bind_blob(binding, event->dst_ip.bytes, event->dst_ip.length);
-	bind_number(binding, event->dst_port, -1);
-	bind_number(binding, event->l7, -1);
-	bind_number(binding, event->tls, -1);
-	bind_optional(binding, event->verb);
-	bind_optional(binding, event->object);
-	bind_number(binding, event->status, -1);
-	bind_number(binding, ids->cred, 0);
-	bind_number(binding, event->bytes_out, -1);
-	bind_number(binding, event->bytes_in, -1);
-	bind_number(binding, event->dur_us, -1);
-	bind_optional(binding, event->detail);
+	binding_id(binding, event->ts_us);
+	binding_id(binding, event->kind);
+	binding_id(binding, event->verdict);
+	binding_id(binding, event->reason);
+	binding_number(binding, run == NULL ? 0 : run->id, 0);
+	binding_number(binding, ids->principal, 0);
+	binding_number(binding, ids->policy, 0);
+	binding_number(binding, ids->rule, 0);
+	binding_number(binding, event->flow_id, -1);
+	binding_blob(binding, event->req_id.at, event->req_id.left);
+	binding_number(binding, event->parent_seq, -1);
+	binding_number(binding, ids->dst, 0);
+	binding_blob(binding, event->dst_ip.bytes, event->dst_ip.length);
+	binding_number(binding, event->dst_port, -1);
+	binding_number(binding, event->l7, -1);
+	binding_number(binding, event->tls, -1);
+	binding_optional(binding, event->verb);
+	binding_optional(binding, event->object);
+	binding_number(binding, event->status, -1);
+	binding_number(binding, ids->cred, 0);
+	binding_number(binding, event->bytes_out, -1);
+	binding_number(binding, event->bytes_in, -1);
+	binding_number(binding, event->dur_us, -1);
+	binding_optional(binding, event->detail);
 }
 
 int
@@ -576,9 +495,9 @@ store_insert(struct store *store, const struct store_run *run,
 	if (status != STATUS_OK)
 		return status;
 	binding = bind_to(store, INSERT_EVENT);
-	bind_id(&binding, store->next_seq);
+	binding_id(&binding, store->next_seq);
 	bind_event(&binding, run, event, &ids);
-	status = finish(&binding);
+	status = binding_finish(&binding);
 	if (status != STATUS_OK)
 		return status;
 	*ret_seq = store->next_seq++;
