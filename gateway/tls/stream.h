@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct bio_method_st;
 struct pool;
 struct problem;
 struct ssl_st;
@@ -41,6 +42,21 @@ struct stream;
  * NULL: no memory, and fd stays the caller's.
  */
 struct stream *stream_new(int fd, struct cursor first) MUST_CHECK;
+
+/*
+ * For inside and outside: the same over a session of theirs.  Takes fd, and
+ * ssl with what the caller set in it; own, if not NULL, is free()d behind it.
+ * NULL: no memory, and all of these stay the caller's.
+ */
+struct stream_order {
+	struct ssl_st *ssl;
+	const struct bio_method_st *method; /* of wire_method_new() */
+	struct pool *pool; /* of STREAM_BUFFER */
+	void *own;
+	struct cursor first;
+	int fd;
+};
+struct stream *stream_of_session(const struct stream_order *order) MUST_CHECK;
 
 /*
  * Closes the socket and forgets what was not sent.  A clean end was made by
