@@ -26,6 +26,7 @@
 /* What one run may name. */
 #define LIMIT_MOUNTS 64 /* each is some system calls at the start */
 #define LIMIT_VARIABLES 256 /* a shell has about a hundred */
+#define LIMIT_VARIABLE_NAME 128 /* longer ones are no names but data */
 #define LIMIT_RESULT_BYTES 1048576 /* a launcher's last word */
 
 /* Names (RFC 1035 section 2.3.4). */

@@ -683,8 +683,8 @@ siblings_run(const struct siblings_wish *wish, struct siblings_ending *ret)
 		.signal_fd = -1,
 		.handoff = -1 };
 	struct ends ends = { -1, -1, -1, -1, -1 };
-	struct problem problem;
-	int status = STATUS_PROBLEM;
+	struct problem problem = { .text = "" };
+	int status;
 
 	*ret = (struct siblings_ending){ .code = CODE_FAILED };
 	all.turn.arg = &all;

@@ -159,17 +159,15 @@ static int
 take_mount(struct task *task, const char *value, struct problem *reterr)
 {
 	struct mount_words words;
-	struct task_mount mount, *grown;
+	struct task_mount *mount;
 	struct place source;
 	int status;
 
 	if (!split_mount(value, &words)) {
-		(void)problem_set(reterr,
-		    "--mount %.80s does not read as a "
-		    "mount",
-		    value);
-		return problem_cure(reterr, "write SOURCE, SOURCE:/AT or "
-					    "SOURCE:/AT:rw");
+		(void)problem_set(
+		    reterr, "--mount %.80s does not read as a mount", value);
+		return problem_cure(
+		    reterr, "write SOURCE, SOURCE:/AT or SOURCE:/AT:rw");
 	}
 	if (task->mount_count >= LIMIT_MOUNTS)
 		return problem_set(
@@ -177,16 +175,11 @@ take_mount(struct task *task, const char *value, struct problem *reterr)
 	status = place_of(words.source, false, &source, reterr);
 	if (status != STATUS_OK)
 		return status;
-	grown =
-	    reallocarray(task->mounts, task->mount_count + 1, sizeof(*grown));
-	if (grown == NULL)
-		return problem_set(reterr, "there is no memory for a mount");
-	task->mounts = grown;
-	mount = (struct task_mount){ .source = strdup(source.path),
-		.at = strdup(words.at[0] == '\0' ? source.path : words.at),
-		.writable = words.writable };
-	grown[task->mount_count++] = mount;
-	if (mount.source == NULL || mount.at == NULL)
+	mount = &task->mounts[task->mount_count++];
+	mount->source = strdup(source.path);
+	mount->at = strdup(words.at[0] == '\0' ? source.path : words.at);
+	mount->writable = words.writable;
+	if (mount->source == NULL || mount->at == NULL)
 		return problem_set(reterr, "there is no memory for a mount");
 	return STATUS_OK;
 }
@@ -410,8 +403,6 @@ task_done(struct task *task)
 		free(task->mounts[i].source);
 		free(task->mounts[i].at);
 	}
-	free(task->mounts);
-	task->mounts = NULL;
 	task->mount_count = 0;
 	variables_done(&task->variables);
 }

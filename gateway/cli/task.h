@@ -38,7 +38,7 @@ struct task {
 	const char *workspace_option, *audit_option;
 	char audit[PLACE_PATH_MAX];
 	enum task_sync sync;
-	struct task_mount *mounts;
+	struct task_mount mounts[LIMIT_MOUNTS];
 	size_t mount_count;
 	struct variables variables;
 	const char *result; /* file for the result, or NULL */

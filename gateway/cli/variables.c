@@ -45,7 +45,7 @@ is_name(const char *text, size_t length)
 }
 
 static struct variable *
-find(const struct variables *variables, const char *name)
+find(struct variables *variables, const char *name)
 {
 	for (size_t i = 0; i < variables->count; i++)
 		if (strcmp(variables->list[i].name, name) == 0)
@@ -53,34 +53,35 @@ find(const struct variables *variables, const char *name)
 	return NULL;
 }
 
-/* Takes name, which the list frees; copies value. */
+/* Copies both. */
 static int
-put(struct variables *variables, char *name, const char *value,
+put(struct variables *variables, const char *name, const char *value,
     struct problem *reterr)
 {
-	struct variable *old = find(variables, name), *grown;
+	struct variable *one = find(variables, name);
 	char *copy = strdup(value);
 
 	if (copy == NULL)
-		goto fail;
-	if (old != NULL) {
-		free(old->value);
-		old->value = copy;
-		free(name);
+		return problem_set(reterr, "there is no memory for a variable");
+	if (one != NULL) {
+		free(one->value);
+		one->value = copy;
 		return STATUS_OK;
 	}
-	grown =
-	    reallocarray(variables->list, variables->count + 1, sizeof(*grown));
-	if (grown == NULL)
-		goto fail;
-	variables->list = grown;
-	grown[variables->count++] =
-	    (struct variable){ .name = name, .value = copy };
+	if (variables->count >= LIMIT_VARIABLES) {
+		free(copy);
+		return problem_set(reterr, "more than %d variables are named",
+		    LIMIT_VARIABLES);
+	}
+	one = &variables->list[variables->count];
+	one->value = copy;
+	one->name = strdup(name);
+	if (one->name == NULL) {
+		free(STEAL(one->value));
+		return problem_set(reterr, "there is no memory for a variable");
+	}
+	variables->count++;
 	return STATUS_OK;
-fail:
-	free(copy);
-	free(name);
-	return problem_set(reterr, "there is no memory for a variable");
 }
 
 static int
@@ -119,51 +120,36 @@ variables_add(
 	const char *equals = strchr(text, '=');
 	size_t length = equals == NULL ? strlen(text) : (size_t)(equals - text);
 	const char *value = equals == NULL ? "" : equals + 1;
-	char *name;
+	char name[LIMIT_VARIABLE_NAME + 1];
+	int status = STATUS_OK;
 
-	if (!is_name(text, length)) {
+	if (length > LIMIT_VARIABLE_NAME || !is_name(text, length)) {
 		(void)problem_set(reterr,
-		    "--env %.80s does not begin with the "
-		    "name of a variable",
+		    "--env %.80s does not begin with the name of a variable",
 		    text);
 		return problem_cure(reterr, "write --env NAME=VALUE");
 	}
-	if (variables->count >= LIMIT_VARIABLES)
-		return problem_set(reterr, "more than %d variables are named",
-		    LIMIT_VARIABLES);
-	name = strndup(text, length);
-	if (name == NULL)
-		return problem_set(reterr, "there is no memory for a variable");
-	if (equals == NULL) {
-		int status = look_up(name, &value, reterr);
-
-		if (status != STATUS_OK) {
-			free(name);
-			return status;
-		}
-	}
+	memcpy(name, text, length);
+	name[length] = '\0';
+	if (equals == NULL)
+		status = look_up(name, &value, reterr);
+	if (status != STATUS_OK)
+		return status;
 	return put(variables, name, value, reterr);
 }
 
 int
 variables_add_defaults(struct variables *variables, struct problem *reterr)
 {
-	for (size_t i = 0; i < COUNT(defaults); i++) {
-		const char *value = secure_getenv(defaults[i]);
-		char *name;
-		int status;
+	int status = STATUS_OK;
 
-		if (value == NULL || find(variables, defaults[i]) != NULL)
-			continue;
-		name = strdup(defaults[i]);
-		if (name == NULL)
-			return problem_set(
-			    reterr, "there is no memory for a variable");
-		status = put(variables, name, value, reterr);
-		if (status != STATUS_OK)
-			return status;
+	for (size_t i = 0; status == STATUS_OK && i < COUNT(defaults); i++) {
+		const char *value = secure_getenv(defaults[i]);
+
+		if (value != NULL && find(variables, defaults[i]) == NULL)
+			status = put(variables, defaults[i], value, reterr);
 	}
-	return STATUS_OK;
+	return status;
 }
 
 void
@@ -175,6 +161,5 @@ variables_done(struct variables *variables)
 		free(variables->list[i].name);
 		free(variables->list[i].value);
 	}
-	free(variables->list);
-	*variables = (struct variables){ .list = NULL };
+	*variables = (struct variables){ .count = 0 };
 }

@@ -10,6 +10,7 @@
 #ifndef GATEWAY_CLI_VARIABLES_H
 #define GATEWAY_CLI_VARIABLES_H
 
+#include "schema/limits.h"
 #include "schema/problem.h"
 
 #include <stddef.h>
@@ -20,7 +21,7 @@ struct variable {
 
 /* An empty one is all zeroes. */
 struct variables {
-	struct variable *list;
+	struct variable list[LIMIT_VARIABLES];
 	size_t count;
 };
 
