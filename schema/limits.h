@@ -64,6 +64,22 @@
 #define LIMIT_SESSIONS 256 /* resumable TLS sessions outside, 2 KiB each */
 #define LIMIT_DNS_CONNECTIONS 64 /* TCP/53 at once */
 
+/* The sandbox: its plan, its view, its end. */
+#define LIMIT_PLAN_ARGUMENTS 4096 /* more than any command line we saw */
+#define LIMIT_PLAN_VARIABLES 1024
+#define LIMIT_PLAN_ENVIRONMENT 262144 /* bytes; a process's own is larger */
+#define LIMIT_PLAN_MOUNTS 64
+#define LIMIT_PATH 4096 /* the kernel's own */
+#define LIMIT_PIDS 1048576 /* past this a limit means nothing */
+#define LIMIT_OPEN_FILES 1048576
+#define LIMIT_ETC_BYTES 1048576 /* one file copied into the view's /etc */
+#define LIMIT_TRUST_BYTES 4194304 /* the machine's roots are 220 KiB */
+#define LIMIT_SEARCH_DEPTH 6 /* secrets lie near the top of a workspace */
+#define LIMIT_SEARCH_ENTRIES 200000 /* a second's work at most */
+#define LIMIT_SEARCH_BYTES 16384 /* of a file that may hold a key */
+#define LIMIT_HIDDEN 512 /* files named in a result */
+#define LIMIT_DEGRADED 16
+
 /* Protocols (gateway.md). */
 #define LIMIT_HELLO 65536 /* a post-quantum hello is under 16 KiB */
 #define LIMIT_ALPN 16 /* protocols read from one hello */
@@ -100,6 +116,8 @@
 #define LIMIT_EASE_MS 100 /* descriptors ran short: before the next accept */
 #define LIMIT_HAPPY_MS 250 /* RFC 8305 section 5 */
 #define LIMIT_SIBLING_MS 10000 /* a program of ours starts or ends */
+#define LIMIT_GATEWAY_GRACE_MS 2000 /* a sandbox outlives its gateway */
+#define LIMIT_TIMEOUT_GRACE_MS 5000 /* from SIGTERM to the end of all */
 
 static_assert(LIMIT_HTTP_HEAD <= LIMIT_RELAY_BYTES,
     "one relay buffer holds the largest head");

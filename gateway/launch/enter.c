@@ -1,0 +1,471 @@
+/*
+ * The order, and why.
+ *
+ * Outside: sources are opened before there is a sandbox that could change
+ * them; ids are mapped before the inside does anything.
+ *
+ * Inside, with every capability of the new user namespace and none of the
+ * machine's: the network first, because the gateway needs time to answer; the
+ * view; then the trust files, for which the gateway's answer is awaited; then
+ * the old root goes, and with it every way back.  Only then is there a second
+ * process, and the first becomes init.  The command's process gives up
+ * limits, capabilities and system calls, in this order, because each step
+ * needs what the next one takes.
+ */
+#include "gateway/launch/enter.h"
+
+#include "gateway/launch/devices.h"
+#include "gateway/launch/environment.h"
+#include "gateway/launch/etc.h"
+#include "gateway/launch/fd.h"
+#include "gateway/launch/init.h"
+#include "gateway/launch/listeners.h"
+#include "gateway/launch/mounts.h"
+#include "gateway/launch/netns.h"
+#include "gateway/launch/outcome.h"
+#include "gateway/launch/plan.h"
+#include "gateway/launch/privs.h"
+#include "gateway/launch/redirect.h"
+#include "gateway/launch/sources.h"
+#include "gateway/launch/syscalls.h"
+#include "gateway/launch/trust.h"
+#include "gateway/launch/userns.h"
+#include "gateway/launch/view.h"
+#include "gateway/proc/fdpass.h"
+#include "schema/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What the steps share; the inside has a copy of it. */
+struct entry {
+	const struct plan *plan;
+	const struct terminal *terminal;
+	struct userns_ids ids;
+	struct sources sources;
+	struct mounts mounts;
+	struct environment environment;
+	int program; /* this program, to become init */
+	int control; /* the inside's end of the pair */
+	int gate[2]; /* the command reads a byte before it runs */
+};
+
+typedef int entry_step(struct entry *, struct problem *);
+
+struct step {
+	enum stage stage;
+	entry_step *run;
+};
+
+/* ---- the steps of process 1 ---- */
+
+static int
+take_identity(struct entry *entry, struct problem *reterr)
+{
+	struct report report;
+	struct fdpass fds;
+
+	if (report_receive(entry->control, &report, &fds) != STATUS_OK ||
+	    report.kind != REPORT_GO)
+		return problem_set(reterr, "the launcher is gone");
+	if (userns_become(&entry->ids, reterr) != STATUS_OK)
+		return STATUS_PROBLEM;
+	/* After a change of ids, which takes back the wish to follow. */
+	if (init_follow(entry->control) != STATUS_OK)
+		return problem_set(reterr, "the launcher is gone");
+	if (prctl(PR_SET_DUMPABLE, 0) != 0)
+		return problem_errno(reterr, "cannot hide from debuggers");
+	(void)umask(022);
+	if (sethostname(entry->plan->hostname, strlen(entry->plan->hostname)) !=
+	    0)
+		return problem_errno(reterr, "cannot set the host name");
+	return STATUS_OK;
+}
+
+static int
+make_network(struct entry *entry, struct problem *reterr)
+{
+	return netns_up(entry->plan->nic, reterr);
+}
+
+static int
+make_redirect(struct entry *entry, struct problem *reterr)
+{
+	(void)entry;
+	return redirect_install(reterr);
+}
+
+static int
+make_listeners(struct entry *entry, struct problem *reterr)
+{
+	struct report report = { .kind = REPORT_LISTENERS,
+		.stage = STAGE_LISTENERS };
+	struct listeners listeners;
+	int status = listeners_open(&listeners, reterr);
+
+	if (status != STATUS_OK)
+		return status;
+	status = report_send(entry->control, &report, listeners.fds);
+	listeners_done(&listeners);
+	return status == STATUS_OK
+		   ? STATUS_OK
+		   : problem_errno(reterr, "cannot pass the listeners out");
+}
+
+static int
+make_view(struct entry *entry, struct problem *reterr)
+{
+	int status = mounts_begin(&entry->mounts, reterr);
+
+	if (status != STATUS_OK)
+		return status;
+	return view_build(&entry->mounts, entry->plan, reterr);
+}
+
+static int
+make_devices(struct entry *entry, struct problem *reterr)
+{
+	return devices_build(&entry->mounts, reterr);
+}
+
+static int
+make_etc(struct entry *entry, struct problem *reterr)
+{
+	return etc_build(&entry->mounts, entry->plan, reterr);
+}
+
+static int
+make_proc(struct entry *entry, struct problem *reterr)
+{
+	return devices_proc(&entry->mounts, entry->plan->nested, reterr);
+}
+
+static int
+make_workspace(struct entry *entry, struct problem *reterr)
+{
+	return sources_mount(&entry->sources, &entry->mounts, reterr);
+}
+
+static int
+lay_trust(struct entry *entry, struct problem *reterr)
+{
+	struct report report;
+	struct fdpass fds;
+	int bundle, status;
+
+	if (report_receive(entry->control, &report, &fds) != STATUS_OK ||
+	    report.kind != REPORT_TRUST)
+		return problem_set(reterr, "the gateway sent no trust bundle");
+	bundle = fdpass_take(&fds, 0);
+	status = trust_lay(&entry->mounts, bundle, reterr);
+	(void)close(bundle);
+	return status;
+}
+
+static int
+change_root(struct entry *entry, struct problem *reterr)
+{
+	int status = mounts_pivot(&entry->mounts, reterr);
+
+	mounts_done(&entry->mounts);
+	sources_done(&entry->sources);
+	return status;
+}
+
+static int
+make_environment(struct entry *entry, struct problem *reterr)
+{
+	if (environment_build(entry->plan, &entry->environment) != STATUS_OK)
+		return problem_set(reterr, "there is no memory");
+	/* A new session keyring: the user's is not inherited. */
+	(void)syscall(SYS_keyctl, 1 /* KEYCTL_JOIN_SESSION_KEYRING */, NULL);
+	if (pipe2(entry->gate, O_CLOEXEC) != 0)
+		return problem_errno(reterr, "cannot make a pipe");
+	return STATUS_OK;
+}
+
+static const struct step inside[] = {
+	{ STAGE_IDENTITY, take_identity },
+	{ STAGE_NETWORK, make_network },
+	{ STAGE_REDIRECT, make_redirect },
+	{ STAGE_LISTENERS, make_listeners },
+	{ STAGE_VIEW, make_view },
+	{ STAGE_DEVICES, make_devices },
+	{ STAGE_ETC, make_etc },
+	{ STAGE_PROC, make_proc },
+	{ STAGE_WORKSPACE, make_workspace },
+	{ STAGE_TRUST, lay_trust },
+	{ STAGE_PIVOT, change_root },
+	{ STAGE_INIT, make_environment },
+};
+
+/* ---- the steps of the command's process ---- */
+
+static int
+enter_terminal(struct entry *entry, struct problem *reterr)
+{
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	if (terminal_enter(entry->terminal, reterr) != STATUS_OK)
+		return STATUS_PROBLEM;
+	for (int number = 1; number < NSIG; number++)
+		(void)sigaction(number, &action, NULL);
+	(void)sigemptyset(&none);
+	if (sigprocmask(SIG_SETMASK, &none, NULL) != 0)
+		return problem_errno(reterr, "cannot reset the signal mask");
+	if (chdir(entry->plan->cwd) != 0) {
+		(void)problem_errno(
+		    reterr, "cannot go to %s", entry->plan->cwd);
+		return problem_cure(reterr,
+		    "the working directory must lie in what the sandbox sees");
+	}
+	return STATUS_OK;
+}
+
+static int
+drop_privileges(struct entry *entry, struct problem *reterr)
+{
+	int status = privs_limit(entry->plan, reterr);
+
+	if (status != STATUS_OK)
+		return status;
+	return privs_drop(reterr);
+}
+
+static int
+filter_syscalls(struct entry *entry, struct problem *reterr)
+{
+	return syscalls_filter(
+	    entry->plan->nested, entry->plan->ptrace, reterr);
+}
+
+static const struct step command[] = {
+	{ STAGE_TERMINAL, enter_terminal },
+	{ STAGE_PRIVILEGES, drop_privileges },
+	{ STAGE_SYSCALLS, filter_syscalls },
+};
+
+/* ---- carrying them out ---- */
+
+static void
+tell_failure(struct entry *entry, enum stage stage, int code,
+    const struct problem *problem)
+{
+	struct report report = { .kind = REPORT_FAILED,
+		.stage = stage,
+		.value = code,
+		.problem = *problem };
+
+	/* Who cannot be told sees the socket end, which is a failure too. */
+	(void)!report_send(entry->control, &report, NULL);
+	_exit(OUTCOME_CODE_FAILED);
+}
+
+static void
+take_steps(struct entry *entry, const struct step *steps, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct problem problem = { 0 };
+		int status = steps[i].run(entry, &problem);
+
+		if (status == STATUS_OK)
+			continue;
+		if (status != STATUS_PROBLEM)
+			(void)problem_set(
+			    &problem, "it failed (%s)", status_name(status));
+		tell_failure(
+		    entry, steps[i].stage, OUTCOME_CODE_FAILED, &problem);
+	}
+}
+
+/* execve by each directory of the path; what is said of the best one. */
+static int
+execute_by_path(struct entry *entry, const char *name, char **argv)
+{
+	const char *path = environment_get(&entry->environment, "PATH");
+	int error = ENOENT;
+
+	while (path != NULL && *path != '\0') {
+		size_t length = strcspn(path, ":");
+		char file[PATH_MAX];
+
+		if (length > 0 &&
+		    snprintf(file, sizeof(file), "%.*s/%s", (int)length, path,
+			name) < (int)sizeof(file)) {
+			(void)execve(file, argv, entry->environment.list);
+			if (errno != ENOENT && errno != ENOTDIR)
+				error = errno;
+		}
+		path += length + (path[length] == ':');
+	}
+	return error;
+}
+
+static void
+execute(struct entry *entry)
+{
+	char **argv = (char **)unconst(entry->plan->command);
+	struct problem problem = { 0 };
+	int error, code;
+
+	if (strchr(argv[0], '/') != NULL) {
+		(void)execve(argv[0], argv, entry->environment.list);
+		error = errno;
+	} else
+		error = execute_by_path(entry, argv[0], argv);
+	errno = error;
+	(void)problem_errno(&problem, "cannot execute %s", argv[0]);
+	if (error == ENOENT || error == ENOTDIR) {
+		code = OUTCOME_CODE_NOT_FOUND;
+		(void)problem_cure(&problem,
+		    "it must lie in what the sandbox sees: /usr, /opt, the "
+		    "workspace or a mount");
+	} else {
+		code = OUTCOME_CODE_NOT_EXECUTABLE;
+		(void)problem_cure(&problem,
+		    "it must be an executable program, or a script that "
+		    "names its interpreter");
+	}
+	tell_failure(entry, STAGE_COMMAND, code, &problem);
+}
+
+/* The process that becomes the command. */
+static void
+run_command(struct entry *entry)
+{
+	char byte;
+
+	(void)close(entry->gate[1]);
+	take_steps(entry, command, sizeof(command) / sizeof(command[0]));
+	/* Nothing above the standard descriptors outlives execve. */
+	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
+		_exit(OUTCOME_CODE_FAILED);
+	/* No byte: init could not be made, and nothing may run. */
+	if (read(entry->gate[0], &byte, 1) != 1)
+		_exit(OUTCOME_CODE_FAILED);
+	execute(entry);
+}
+
+/* Process 1, from its birth until it is init. */
+static void
+run_inside(struct entry *entry)
+{
+	struct problem problem = { 0 };
+	pid_t child;
+
+	take_steps(entry, inside, sizeof(inside) / sizeof(inside[0]));
+	child = fork();
+	if (child == 0)
+		run_command(entry);
+	(void)close(entry->gate[0]);
+	if (child < 0)
+		(void)problem_errno(&problem, "cannot start a process");
+	else if (privs_drop(&problem) == STATUS_OK)
+		(void)!init_become(entry->program, entry->control,
+		    entry->gate[1], child, &problem);
+	tell_failure(entry, STAGE_INIT, OUTCOME_CODE_FAILED, &problem);
+}
+
+/* ---- outside ---- */
+
+static int
+open_outside(struct entry *entry, int pair[2], enum stage *ret_stage,
+    struct problem *reterr)
+{
+	int status;
+
+	*ret_stage = STAGE_SOURCES;
+	status = sources_open(entry->plan, &entry->sources, reterr);
+	if (status == STATUS_OK && entry->ids.switched)
+		status = sources_map(
+		    &entry->sources, entry->plan, &entry->ids, reterr);
+	if (status != STATUS_OK)
+		return status;
+	*ret_stage = STAGE_NAMESPACES;
+	entry->program = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	if (entry->program < 0)
+		return problem_errno(reterr, "cannot find our own program");
+	if (fdpass_pair(pair) != STATUS_OK)
+		return problem_errno(reterr, "cannot make a socket pair");
+	return STATUS_OK;
+}
+
+static int
+start_inside(struct entry *entry, struct entered *entered, int control,
+    struct problem *reterr)
+{
+	struct report go = { .kind = REPORT_GO, .stage = STAGE_IDENTITY };
+	struct userns_child child;
+	int status = userns_clone(&child, reterr);
+
+	if (status != STATUS_OK)
+		return status;
+	if (child.pid == 0) {
+		entry->control = control;
+		(void)close(entered->control);
+		/* The launcher's descriptors: plan, gateway, result. */
+		(void)close_range(3, 5, 0);
+		run_inside(entry);
+		_exit(OUTCOME_CODE_FAILED);
+	}
+	entered->pid = child.pid;
+	entered->pidfd = child.pidfd;
+	status = userns_map(child.pid, &entry->ids, reterr);
+	if (status == STATUS_OK &&
+	    report_send(entered->control, &go, NULL) != STATUS_OK)
+		status = problem_set(reterr, "the sandbox's process is gone");
+	return status;
+}
+
+int
+enter_start(const struct plan *plan, const struct terminal *terminal,
+    struct entered *ret, enum stage *ret_stage, struct problem *reterr)
+{
+	struct entry entry = { .plan = plan,
+		.terminal = terminal,
+		.ids = userns_ids(),
+		.program = -1,
+		.mounts = { -1, -1, -1 } };
+	struct entered entered = { .pid = -1, .pidfd = -1, .control = -1 };
+	int pair[2] = { -1, -1 };
+	int status = open_outside(&entry, pair, ret_stage, reterr);
+
+	if (status == STATUS_OK) {
+		entered.control = pair[0];
+		status = start_inside(&entry, &entered, pair[1], reterr);
+	}
+	fd_done(&pair[1]);
+	fd_done(&entry.program);
+	sources_done(&entry.sources);
+	if (status != STATUS_OK) {
+		entered_done(&entered);
+		return status;
+	}
+	*ret = entered;
+	return STATUS_OK;
+}
+
+void
+entered_done(struct entered *entered)
+{
+	if (entered->pid > 0) {
+		(void)syscall(
+		    SYS_pidfd_send_signal, entered->pidfd, SIGKILL, NULL, 0);
+		(void)waitpid(entered->pid, NULL, 0);
+	}
+	fd_done(&entered->pidfd);
+	fd_done(&entered->control);
+	entered->pid = -1;
+}

@@ -1,0 +1,20 @@
+/*
+ * fd - a descriptor that closes itself at the end of its scope.
+ */
+#ifndef GATEWAY_LAUNCH_FD_H
+#define GATEWAY_LAUNCH_FD_H
+
+#include "schema/attr.h"
+
+#include <unistd.h>
+
+/* For ON_SCOPE_EXIT; takes -1. */
+static inline void
+fd_done(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * plan - everything a launch will do, read from JSON and checked before
+ * anything is done.
+ *
+ * Strict: an unknown key, a second one of the same name, a wrong type, a
+ * number out of range, a path that is not absolute and plain are all refused,
+ * with the JSON path of the place.  What is not named gets the default that
+ * stands here, and never something wider.  Pure but for memory.
+ */
+#ifndef GATEWAY_LAUNCH_PLAN_H
+#define GATEWAY_LAUNCH_PLAN_H
+
+#include "schema/problem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PLAN_PIDS 512
+#define PLAN_OPEN_FILES 4096
+#define PLAN_TMP_BYTES 1073741824 /* 1 GiB */
+
+struct json_t;
+
+struct plan_mount {
+	const char *source, *at;
+	bool writable;
+};
+
+struct plan_variable {
+	const char *name, *value;
+};
+
+/* Everything is borrowed from document, which the plan owns. */
+struct plan {
+	struct json_t *document;
+	const char *run, *cwd, *hostname, *user;
+	const char **command; /* ends in NULL; at least one */
+	struct plan_variable *env;
+	size_t env_count;
+	/* The workspace first, if there is one, then the others. */
+	struct plan_mount *mounts;
+	size_t mount_count;
+	bool has_workspace;
+	uint64_t pids, open_files, tmp_bytes;
+	int64_t wall_ms; /* 0: no limit */
+	bool nic, nested, ptrace;
+};
+
+int plan_parse(const void *text, size_t length, struct plan *ret,
+    struct problem *reterr) MUST_CHECK;
+void plan_done(struct plan *plan);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * report - what the launcher outside and its processes inside tell each other
+ * while a sandbox is built and runs.
+ *
+ * One SOCK_SEQPACKET pair joins them; a report is one packet.  Both ends are
+ * this program, yet the inside is held to the same rules as any peer: a
+ * report of an unknown kind, or with other descriptors than its kind has, is
+ * STATUS_MALFORMED and ends the run.
+ */
+#ifndef GATEWAY_LAUNCH_REPORT_H
+#define GATEWAY_LAUNCH_REPORT_H
+
+#include "schema/attr.h"
+#include "schema/problem.h"
+
+#include <stdint.h>
+
+struct fdpass;
+
+/* The steps of a launch, as they are named to people. */
+enum stage {
+	STAGE_PLAN,
+	STAGE_SOURCES,
+	STAGE_NAMESPACES,
+	STAGE_IDENTITY,
+	STAGE_NETWORK,
+	STAGE_REDIRECT,
+	STAGE_LISTENERS,
+	STAGE_HANDOFF,
+	STAGE_VIEW,
+	STAGE_DEVICES,
+	STAGE_ETC,
+	STAGE_PROC,
+	STAGE_WORKSPACE,
+	STAGE_MASKS,
+	STAGE_TRUST,
+	STAGE_PIVOT,
+	STAGE_INIT,
+	STAGE_TERMINAL,
+	STAGE_PRIVILEGES,
+	STAGE_SYSCALLS,
+	STAGE_COMMAND,
+	STAGE_COUNT
+};
+
+const char *stage_name(enum stage stage);
+
+enum report_kind {
+	/* to the inside */
+	REPORT_GO, /* ids are mapped; value: how many REPORT_TREE follow */
+	REPORT_TREE, /* one descriptor: a mount made outside; value: which */
+	REPORT_TRUST, /* one descriptor: the PEM bundle */
+	REPORT_SIGNAL, /* value: the number, for the command */
+	REPORT_SIGNAL_GROUP, /* the same, for its process group */
+	/* to the outside */
+	REPORT_LISTENERS, /* HANDOFF_FD_COUNT descriptors */
+	REPORT_HIDDEN, /* text: a file of the workspace that is not shown */
+	REPORT_DEGRADED, /* text: what is missing, in a sentence */
+	REPORT_STARTED, /* the command is about to be executed */
+	REPORT_FAILED, /* stage, value: exit code, problem */
+	REPORT_STOPPED, /* the command was stopped; value: by which signal */
+	REPORT_ENDED, /* value: as waitpid() has it */
+	REPORT_COUNT
+};
+
+struct report {
+	enum report_kind kind;
+	enum stage stage;
+	int32_t value;
+	struct problem problem; /* text and cure only */
+};
+
+/* The descriptors stay the caller's. */
+int report_send(int socket, const struct report *report, const int *fds)
+    MUST_CHECK;
+
+/* Statuses as fdpass_receive(); *ret_fds has what the kind calls for. */
+int report_receive(int socket, struct report *ret, struct fdpass *ret_fds)
+    MUST_CHECK;
+
+#endif

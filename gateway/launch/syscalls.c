@@ -1,0 +1,292 @@
+#include "gateway/launch/syscalls.h"
+
+#include "schema/status.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define NATIVE AUDIT_ARCH_X86_64
+/* Numbers from here on are the x32 forms of the same calls. */
+#define FIRST_FOREIGN 0x40000000
+#elif defined(__aarch64__)
+#define NATIVE AUDIT_ARCH_AARCH64
+#define FIRST_FOREIGN 0x40000000
+#else
+#error "the sandbox's system calls are not listed for this architecture"
+#endif
+
+/*
+ * Calls that are younger than the headers we build with.  Numbers from 424 on
+ * are the same on every architecture.
+ */
+enum {
+	NEW_OPEN_TREE_ATTR = 467,
+	LAST_KNOWN = 469 /* file_setattr, Linux 6.17 */
+};
+
+/* Who is spared a line of the table. */
+enum spared {
+	SPARE_NOBODY,
+	SPARE_NESTED, /* a sandbox in which sandboxes may be made */
+	SPARE_DEBUGGERS
+};
+
+struct denied {
+	unsigned number;
+	uint16_t error;
+	enum spared spared;
+};
+
+static const struct denied table[] = {
+	/* Surface of the kernel with a history of exploits, or an effect on
+	 * the whole machine. */
+	{ SYS_bpf, EPERM, SPARE_NOBODY },
+	{ SYS_perf_event_open, EPERM, SPARE_NOBODY },
+	{ SYS_userfaultfd, EPERM, SPARE_NOBODY },
+	{ SYS_kexec_load, EPERM, SPARE_NOBODY },
+	{ SYS_kexec_file_load, EPERM, SPARE_NOBODY },
+	{ SYS_init_module, EPERM, SPARE_NOBODY },
+	{ SYS_finit_module, EPERM, SPARE_NOBODY },
+	{ SYS_delete_module, EPERM, SPARE_NOBODY },
+	{ SYS_acct, EPERM, SPARE_NOBODY },
+	{ SYS_quotactl, EPERM, SPARE_NOBODY },
+	{ SYS_quotactl_fd, EPERM, SPARE_NOBODY },
+	{ SYS_swapon, EPERM, SPARE_NOBODY },
+	{ SYS_swapoff, EPERM, SPARE_NOBODY },
+	{ SYS_reboot, EPERM, SPARE_NOBODY },
+	{ SYS_vhangup, EPERM, SPARE_NOBODY },
+	{ SYS_fanotify_init, EPERM, SPARE_NOBODY },
+	{ SYS_lookup_dcookie, EPERM, SPARE_NOBODY },
+#if defined(__x86_64__)
+	{ SYS_iopl, EPERM, SPARE_NOBODY },
+	{ SYS_ioperm, EPERM, SPARE_NOBODY },
+	{ SYS_modify_ldt, EPERM, SPARE_NOBODY },
+	{ SYS_uselib, ENOSYS, SPARE_NOBODY },
+	{ SYS_ustat, ENOSYS, SPARE_NOBODY },
+	{ SYS_sysfs, ENOSYS, SPARE_NOBODY },
+	{ SYS_create_module, ENOSYS, SPARE_NOBODY },
+#endif
+	{ SYS_nfsservctl, ENOSYS, SPARE_NOBODY },
+	/* Makes sockets and opens files past this filter.  Not known, so that
+	 * libuv falls back to its threads. */
+	{ SYS_io_uring_setup, ENOSYS, SPARE_NOBODY },
+	{ SYS_io_uring_enter, ENOSYS, SPARE_NOBODY },
+	{ SYS_io_uring_register, ENOSYS, SPARE_NOBODY },
+	/* Keyrings belong to users, not to namespaces. */
+	{ SYS_add_key, EPERM, SPARE_NOBODY },
+	{ SYS_request_key, EPERM, SPARE_NOBODY },
+	{ SYS_keyctl, EPERM, SPARE_NOBODY },
+	/* Files past the view. */
+	{ SYS_open_by_handle_at, EPERM, SPARE_NOBODY },
+	/* The log and the clock of the machine. */
+	{ SYS_syslog, EPERM, SPARE_NOBODY },
+	{ SYS_settimeofday, EPERM, SPARE_NOBODY },
+	{ SYS_clock_settime, EPERM, SPARE_NOBODY },
+	/* The view itself. */
+	{ SYS_mount, EPERM, SPARE_NESTED },
+	{ SYS_umount2, EPERM, SPARE_NESTED },
+	{ SYS_pivot_root, EPERM, SPARE_NESTED },
+	{ SYS_fsopen, EPERM, SPARE_NESTED },
+	{ SYS_fsconfig, EPERM, SPARE_NESTED },
+	{ SYS_fsmount, EPERM, SPARE_NESTED },
+	{ SYS_fspick, EPERM, SPARE_NESTED },
+	{ SYS_move_mount, EPERM, SPARE_NESTED },
+	{ SYS_open_tree, EPERM, SPARE_NESTED },
+	{ SYS_mount_setattr, EPERM, SPARE_NESTED },
+	{ NEW_OPEN_TREE_ATTR, EPERM, SPARE_NESTED },
+	{ SYS_setns, EPERM, SPARE_NESTED },
+	/* Looking into other processes of the sandbox. */
+	{ SYS_ptrace, EPERM, SPARE_DEBUGGERS },
+	{ SYS_process_vm_readv, EPERM, SPARE_DEBUGGERS },
+	{ SYS_process_vm_writev, EPERM, SPARE_DEBUGGERS },
+	{ SYS_pidfd_getfd, EPERM, SPARE_DEBUGGERS },
+	{ SYS_kcmp, EPERM, SPARE_DEBUGGERS },
+};
+
+/* Typing into a terminal, pasting on a console, other line disciplines. */
+static const unsigned ioctls[] = { TIOCSTI, TIOCLINUX, TIOCSETD };
+
+/* Any flag that makes a namespace.  The time namespace's is one of clone's
+ * exit signals, so only unshare can ask for it. */
+#define NAMESPACES                                                     \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | \
+	    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
+
+#define FILTER_MAX 256
+
+struct filter {
+	struct sock_filter code[FILTER_MAX];
+	size_t length;
+};
+
+static void
+emit(struct filter *f, uint16_t code, uint32_t value, uint8_t yes, uint8_t no)
+{
+	assert(f->length < FILTER_MAX);
+	f->code[f->length++] = (struct sock_filter){ code, yes, no, value };
+}
+
+static void
+load(struct filter *f, size_t offset)
+{
+	emit(f, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+static void
+load_number(struct filter *f)
+{
+	load(f, offsetof(struct seccomp_data, nr));
+}
+
+/* The low half of an argument; both architectures are little-endian. */
+static void
+load_argument(struct filter *f, size_t index)
+{
+	load(f, offsetof(struct seccomp_data, args) + index * sizeof(uint64_t));
+}
+
+static void
+answer(struct filter *f, uint32_t action)
+{
+	emit(f, BPF_RET | BPF_K, action, 0, 0);
+}
+
+/* Compares; if it holds, the next instruction runs, else the one after. */
+static void
+when(struct filter *f, uint16_t comparison, uint32_t value)
+{
+	emit(f, BPF_JMP | BPF_K | comparison, value, 0, 1);
+}
+
+static void
+deny_when(struct filter *f, uint16_t comparison, uint32_t value, int error)
+{
+	when(f, comparison, value);
+	answer(f, SECCOMP_RET_ERRNO | (uint32_t)error);
+}
+
+/*
+ * What follows, up to block_end(), is only for one call: everybody else jumps
+ * over it.  Inside, the number is no longer loaded; an argument is.
+ */
+static size_t
+block_begin(struct filter *f, unsigned number, size_t argument)
+{
+	emit(f, BPF_JMP | BPF_K | BPF_JEQ, number, 0, 0);
+	load_argument(f, argument);
+	return f->length - 2;
+}
+
+static void
+block_end(struct filter *f, size_t begin)
+{
+	answer(f, SECCOMP_RET_ALLOW);
+	f->code[begin].jf = (uint8_t)(f->length - begin - 1);
+}
+
+static void
+put_machine(struct filter *f)
+{
+	load(f, offsetof(struct seccomp_data, arch));
+	emit(f, BPF_JMP | BPF_K | BPF_JEQ, NATIVE, 1, 0);
+	answer(f, SECCOMP_RET_KILL_PROCESS);
+	load_number(f);
+	when(f, BPF_JGE, FIRST_FOREIGN);
+	answer(f, SECCOMP_RET_KILL_PROCESS);
+	deny_when(f, BPF_JGT, LAST_KNOWN, ENOSYS);
+}
+
+static void
+put_table(struct filter *f, bool nested, bool ptrace)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (table[i].spared == SPARE_NESTED && nested)
+			continue;
+		if (table[i].spared == SPARE_DEBUGGERS && ptrace)
+			continue;
+		deny_when(f, BPF_JEQ, table[i].number, table[i].error);
+	}
+}
+
+static void
+put_ioctl(struct filter *f)
+{
+	size_t block = block_begin(f, SYS_ioctl, 1);
+
+	for (size_t i = 0; i < sizeof(ioctls) / sizeof(ioctls[0]); i++)
+		deny_when(f, BPF_JEQ, ioctls[i], EPERM);
+	block_end(f, block);
+}
+
+/* Local, IPv4, IPv6, and of netlink only routes: they list interfaces. */
+static void
+put_sockets(struct filter *f)
+{
+	size_t block = block_begin(f, SYS_socket, 0);
+
+	when(f, BPF_JEQ, AF_UNIX);
+	answer(f, SECCOMP_RET_ALLOW);
+	when(f, BPF_JEQ, AF_INET);
+	answer(f, SECCOMP_RET_ALLOW);
+	when(f, BPF_JEQ, AF_INET6);
+	answer(f, SECCOMP_RET_ALLOW);
+	emit(f, BPF_JMP | BPF_K | BPF_JEQ, AF_NETLINK, 1, 0);
+	answer(f, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	load_argument(f, 2);
+	emit(f, BPF_JMP | BPF_K | BPF_JEQ, 0 /* NETLINK_ROUTE */, 1, 0);
+	answer(f, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	block_end(f, block);
+
+	block = block_begin(f, SYS_socketpair, 0);
+	emit(f, BPF_JMP | BPF_K | BPF_JEQ, AF_UNIX, 1, 0);
+	answer(f, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	block_end(f, block);
+}
+
+/*
+ * clone3 cannot be judged: its flags lie in memory.  It is left to the limit
+ * of no user namespaces, without which no other can be made.
+ */
+static void
+put_namespaces(struct filter *f)
+{
+	size_t block = block_begin(f, SYS_clone, 0);
+
+	deny_when(f, BPF_JSET, NAMESPACES, EPERM);
+	block_end(f, block);
+	block = block_begin(f, SYS_unshare, 0);
+	deny_when(f, BPF_JSET, NAMESPACES | CLONE_NEWTIME, EPERM);
+	block_end(f, block);
+}
+
+int
+syscalls_filter(bool nested, bool ptrace, struct problem *reterr)
+{
+	struct filter filter = { .length = 0 };
+	struct sock_fprog program = { .filter = filter.code };
+
+	put_machine(&filter);
+	put_table(&filter, nested, ptrace);
+	put_ioctl(&filter);
+	put_sockets(&filter);
+	if (!nested)
+		put_namespaces(&filter);
+	answer(&filter, SECCOMP_RET_ALLOW);
+	program.len = (unsigned short)filter.length;
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0)
+		return STATUS_OK;
+	(void)problem_errno(reterr, "cannot install the system call filter");
+	return problem_cure(
+	    reterr, "the kernel must have CONFIG_SECCOMP_FILTER");
+}

@@ -1,0 +1,159 @@
+/*
+ * exeat-launch - makes one sandbox, runs one command in it, says how it ended.
+ *
+ * Descriptors: 3 the plan, 4 the handoff channel to the gateway, 5 a file for
+ * the result.  It holds no secret and links nothing that could decide about
+ * traffic; no other program is run but itself, as the sandbox's init.
+ */
+#include "gateway/launch/init.h"
+#include "gateway/launch/outcome.h"
+#include "gateway/launch/plan.h"
+#include "gateway/launch/watch.h"
+#include "gateway/proc/log.h"
+#include "schema/limits.h"
+#include "schema/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	PLAN_FD = 3,
+	GATEWAY_FD = 4,
+	RESULT_FD = 5
+};
+
+static const char help[] =
+    "usage: exeat-launch [--probe [--json] | --version | --help]\n"
+    "\n"
+    "Makes the sandbox of one run.  It is started by \"exeat run\", which "
+    "gives it a\n"
+    "plan on descriptor 3, the gateway on 4 and a file for the result on 5.\n";
+
+/* All of the plan's file, which must be no longer than a plan. */
+static int
+read_plan(struct plan *ret, struct problem *reterr)
+{
+	char *text = malloc(LIMIT_PLAN_BYTES + 1);
+	size_t used = 0;
+	ssize_t got = 1;
+	int status;
+
+	if (text == NULL)
+		return STATUS_NO_MEMORY;
+	while (got > 0 && used <= LIMIT_PLAN_BYTES) {
+		got = read(PLAN_FD, text + used, LIMIT_PLAN_BYTES + 1 - used);
+		if (got < 0 && errno == EINTR)
+			got = 1;
+		else if (got > 0)
+			used += (size_t)got;
+	}
+	status = got < 0 ? problem_errno(reterr, "cannot read the plan")
+			 : plan_parse(text, used, ret, reterr);
+	free(text);
+	return status;
+}
+
+/*
+ * The three must be what they are, or a descriptor of our own would take
+ * their place; what is open beyond them was not meant for us.
+ */
+static int
+check_descriptors(struct problem *reterr)
+{
+	struct stat st;
+
+	if (fstat(GATEWAY_FD, &st) != 0 || !S_ISSOCK(st.st_mode) ||
+	    fcntl(PLAN_FD, F_GETFD) < 0) {
+		(void)problem_set(reterr, "there is no plan and no gateway");
+		return problem_cure(
+		    reterr, "this program is started by \"exeat run\"");
+	}
+	if (fcntl(RESULT_FD, F_GETFD) < 0) {
+		int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+		if (null < 0 ||
+		    (null != RESULT_FD && dup3(null, RESULT_FD, O_CLOEXEC) < 0))
+			return problem_errno(reterr, "cannot open /dev/null");
+	}
+	for (int fd = PLAN_FD; fd <= RESULT_FD; fd++)
+		if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+			return problem_errno(
+			    reterr, "cannot keep a descriptor");
+	if (close_range(RESULT_FD + 1, ~0U, 0) != 0)
+		return problem_errno(reterr, "cannot close descriptors");
+	return STATUS_OK;
+}
+
+static void
+complain(const struct outcome *outcome)
+{
+	const char *cure = outcome->problem.cure;
+
+	if (outcome->end == OUTCOME_GATEWAY_LOST)
+		log_error("the gateway ended, and the sandbox with it");
+	if (outcome->end == OUTCOME_TIMEOUT)
+		log_error("the time limit ended the command");
+	if (outcome->end != OUTCOME_LAUNCH_FAILED)
+		return;
+	if (outcome->code == OUTCOME_CODE_FAILED)
+		log_error("the sandbox could not be built: %s: %s%s%s",
+		    stage_name(outcome->stage), outcome->problem.text,
+		    cure[0] == '\0' ? "" : "; ", cure);
+	else
+		log_error("%s%s%s", outcome->problem.text,
+		    cure[0] == '\0' ? "" : "; ", cure);
+}
+
+static int
+launch(void)
+{
+	struct outcome outcome = { .stage = STAGE_PLAN };
+	struct rlimit no_core = { 1, 1 };
+	struct problem problem = { 0 };
+	struct plan plan = { 0 };
+	int status = check_descriptors(&problem);
+
+	(void)setrlimit(RLIMIT_CORE, &no_core);
+	if (status == STATUS_OK)
+		status = read_plan(&plan, &problem);
+	if (status == STATUS_NO_MEMORY)
+		(void)problem_set(&problem, "there is no memory");
+	if (status == STATUS_OK)
+		watch_run(&plan, GATEWAY_FD, &outcome);
+	else
+		outcome_failed(
+		    &outcome, STAGE_PLAN, OUTCOME_CODE_FAILED, &problem);
+	complain(&outcome);
+	/* A result that cannot be written is no reason to lose the code. */
+	(void)!outcome_write(&outcome, RESULT_FD);
+	outcome_done(&outcome);
+	plan_done(&plan);
+	return outcome.code;
+}
+
+int
+main(int argc, char **argv)
+{
+	if (init_is_wanted(argc, argv))
+		_exit(init_run(argv));
+	log_begin("exeat", NULL, LOG_LEVEL_WARNING);
+	if (argc == 1)
+		return launch();
+	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+		(void)printf("exeat-launch %s\n", EXEAT_VERSION);
+		return 0;
+	}
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		(void)fputs(help, stdout);
+		return 0;
+	}
+	(void)fputs(help, stderr);
+	return OUTCOME_CODE_FAILED;
+}

@@ -1,0 +1,299 @@
+/*
+ * fake_gateway - the other end of exeat-launch, for tests.
+ *
+ * usage: fake_gateway [--result FILE] [--bundle FILE] [--silent] [--leave MS]
+ *                     LAUNCHER PLAN
+ *
+ * Starts the launcher with the plan file, takes its offer and answers with
+ * the bundle.  Whoever connects from the sandbox is told where it meant to
+ * go ("198.51.100.7:443\n"); a query to port 53 is answered with its own
+ * bytes behind the address it was sent to.  --silent never answers the
+ * offer; --leave closes everything so many milliseconds after the answer.
+ * Its exit code is the launcher's; 99 when it fails itself.
+ */
+#include "gateway/proc/fdpass.h"
+#include "gateway/proc/spawn.h"
+#include "schema/address.h"
+#include "schema/cursor.h"
+#include "schema/frame.h"
+#include "schema/handoff.h"
+#include "schema/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BROKEN 99
+
+struct fake {
+	const char *result, *bundle, *launcher, *plan;
+	bool silent;
+	int leave_ms; /* -1: never */
+	int channel, result_fd;
+	struct fdpass listeners;
+	struct spawned launcher_process;
+	int status;
+};
+
+static NORETURN void
+die(const char *what)
+{
+	(void)fprintf(
+	    stderr, "fake_gateway: %s: %s\n", what, strerrordesc_np(errno));
+	exit(BROKEN);
+}
+
+static bool
+read_options(struct fake *fake, int argc, char **argv)
+{
+	int i = 1;
+
+	for (; i < argc && argv[i][0] == '-'; i++) {
+		struct cursor number;
+		uint64_t value;
+
+		if (strcmp(argv[i], "--silent") == 0) {
+			fake->silent = true;
+			continue;
+		}
+		if (i + 1 >= argc)
+			return false;
+		if (strcmp(argv[i], "--result") == 0)
+			fake->result = argv[++i];
+		else if (strcmp(argv[i], "--bundle") == 0)
+			fake->bundle = argv[++i];
+		else if (strcmp(argv[i], "--leave") == 0) {
+			number = cursor_of_text(argv[++i]);
+			if (!cursor_decimal(&number, 100000, &value))
+				return false;
+			fake->leave_ms = (int)value;
+		} else
+			return false;
+	}
+	if (argc - i != 2)
+		return false;
+	fake->launcher = argv[i];
+	fake->plan = argv[i + 1];
+	return true;
+}
+
+static void
+start_launcher(struct fake *fake)
+{
+	const char *argv[] = { "exeat-launch", NULL };
+	const char *envp[] = { "LSAN_OPTIONS=detect_leaks=0", NULL };
+	struct problem problem;
+	int pair[2], plan = open(fake->plan, O_RDONLY | O_CLOEXEC);
+	struct spawn spawn = { .path = fake->launcher,
+		.argv = argv,
+		.envp = envp,
+		.fds = { 0, 1, 2 },
+		.count = 6,
+		.dies_with_parent = true };
+
+	fake->result_fd = memfd_create("result", MFD_CLOEXEC);
+	if (plan < 0 || fake->result_fd < 0 || fdpass_pair(pair) != STATUS_OK)
+		die("cannot prepare");
+	spawn.fds[3] = plan;
+	spawn.fds[4] = pair[1];
+	spawn.fds[5] = fake->result_fd;
+	if (spawn_start(&spawn, &fake->launcher_process, &problem) != STATUS_OK)
+		die(problem.text);
+	(void)close(pair[1]);
+	(void)close(plan);
+	fake->channel = pair[0];
+}
+
+static void
+answer_offer(struct fake *fake)
+{
+	unsigned char packet[64];
+	struct cursor_writer out =
+	    frame_begin(FRAME_HANDOFF_TRUST, packet, sizeof(packet));
+	int bundle = memfd_create("trust", MFD_CLOEXEC);
+
+	if (bundle < 0)
+		die("memfd");
+	if (fake->bundle == NULL) {
+		static const char text[] = "# a bundle of nothing\n";
+
+		if (write(bundle, text, sizeof(text) - 1) < 0)
+			die("bundle");
+	} else {
+		(void)close(bundle);
+		bundle = open(fake->bundle, O_RDONLY | O_CLOEXEC);
+		if (bundle < 0)
+			die(fake->bundle);
+	}
+	if (fdpass_send(fake->channel, packet, out.used, &bundle, 1) !=
+	    STATUS_OK)
+		die("trust");
+	(void)close(bundle);
+}
+
+/* False at the end of the channel. */
+static bool
+hear_launcher(struct fake *fake)
+{
+	unsigned char packet[256];
+	struct handoff_offer offer;
+	struct frame frame;
+	size_t length;
+
+	if (fdpass_receive(fake->channel, packet, sizeof(packet), &length,
+		&fake->listeners) != STATUS_OK)
+		return false;
+	if (frame_parse(packet, length, &frame) != STATUS_OK ||
+	    frame.type != FRAME_HANDOFF_OFFER ||
+	    fake->listeners.count != HANDOFF_FD_COUNT ||
+	    handoff_offer_read(frame.body, &offer) != STATUS_OK)
+		die("the offer does not read");
+	if (!fake->silent)
+		answer_offer(fake);
+	return true;
+}
+
+static void
+print_local(const struct sockaddr_storage *at, char out[ENDPOINT_TEXT_MAX])
+{
+	struct endpoint endpoint = { 0 };
+
+	if (endpoint_from_sockaddr((const struct sockaddr *)at, &endpoint) !=
+	    STATUS_OK)
+		die("no endpoint");
+	endpoint_print(&endpoint, out);
+}
+
+static void
+serve_connection(int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	struct sockaddr_storage at;
+	socklen_t size = sizeof(at);
+	char text[ENDPOINT_TEXT_MAX];
+
+	if (fd < 0)
+		return;
+	if (getsockname(fd, (struct sockaddr *)&at, &size) != 0)
+		die("getsockname");
+	print_local(&at, text);
+	(void)dprintf(fd, "%s\n", text);
+	(void)close(fd);
+}
+
+/* The control message that says where the query was sent is sent back as
+ * what the answer comes from. */
+static void
+serve_query(int socket)
+{
+	char bytes[512], control[256];
+	struct sockaddr_storage peer;
+	struct iovec part = { bytes, sizeof(bytes) };
+	struct msghdr message = { .msg_name = &peer,
+		.msg_namelen = sizeof(peer),
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control) };
+	ssize_t length = recvmsg(socket, &message, 0);
+	struct cmsghdr *h;
+
+	if (length < 0)
+		return;
+	part.iov_len = (size_t)length;
+	h = CMSG_FIRSTHDR(&message);
+	if (h != NULL && h->cmsg_level == IPPROTO_IP &&
+	    h->cmsg_type == IP_PKTINFO) {
+		struct in_pktinfo info;
+
+		memcpy(&info, CMSG_DATA(h), sizeof(info));
+		info.ipi_spec_dst = info.ipi_addr;
+		info.ipi_ifindex = 0;
+		memcpy(CMSG_DATA(h), &info, sizeof(info));
+		message.msg_controllen = CMSG_SPACE(sizeof(info));
+	} else if (h != NULL)
+		message.msg_controllen = CMSG_SPACE(sizeof(struct in6_pktinfo));
+	if (sendmsg(socket, &message, 0) < 0)
+		die("cannot answer a query");
+}
+
+static void
+close_all(struct fake *fake)
+{
+	fdpass_done(&fake->listeners);
+	(void)close(fake->channel);
+	fake->channel = -1;
+}
+
+static void
+serve(struct fake *fake)
+{
+	for (;;) {
+		struct pollfd wait[6] = { { fake->channel, POLLIN, 0 },
+			{ fake->launcher_process.pidfd, POLLIN, 0 } };
+		int ready;
+
+		for (size_t i = 0; i < 4; i++)
+			wait[2 + i] =
+			    (struct pollfd){ fake->listeners.count > i
+						 ? fake->listeners.fds[i]
+						 : -1,
+				    POLLIN, 0 };
+		ready = poll(
+		    wait, 6, fake->listeners.count > 0 ? fake->leave_ms : -1);
+		if (ready == 0)
+			close_all(fake);
+		if (ready <= 0)
+			continue;
+		if (wait[1].revents != 0 &&
+		    spawn_reap(&fake->launcher_process, &fake->status))
+			return;
+		if (wait[0].revents != 0 && !hear_launcher(fake))
+			close_all(fake);
+		for (size_t i = 0; i < 2; i++)
+			if (wait[2 + i].revents != 0)
+				serve_connection(fake->listeners.fds[i]);
+		for (size_t i = 2; i < 4; i++)
+			if (wait[2 + i].revents != 0)
+				serve_query(fake->listeners.fds[i]);
+	}
+}
+
+static void
+keep_result(const struct fake *fake)
+{
+	static char bytes[1 << 20];
+	ssize_t length = pread(fake->result_fd, bytes, sizeof(bytes), 0);
+	int out =
+	    open(fake->result, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	if (length < 0 || out < 0 ||
+	    write(out, bytes, (size_t)length) != length)
+		die("cannot keep the result");
+	(void)close(out);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct fake fake = { .leave_ms = -1 };
+
+	if (!read_options(&fake, argc, argv)) {
+		(void)fprintf(stderr, "usage: see the source\n");
+		return BROKEN;
+	}
+	start_launcher(&fake);
+	serve(&fake);
+	if (fake.result != NULL)
+		keep_result(&fake);
+	return WIFEXITED(fake.status) ? WEXITSTATUS(fake.status)
+				      : 128 + WTERMSIG(fake.status);
+}
