@@ -1,10 +1,14 @@
 /*
  * pathmatch - "*" and "**" over canonical paths, and over query values.
  *
- * "*" stands for any bytes within one segment, "**" for any bytes.  A "/**"
- * at the end also covers the path before it: "/a/**" holds for "/a".
- * Matching takes time linear in the text for a given pattern, whatever both
- * are: a set of pattern positions moves along, nothing is tried twice.
+ * "*" stands for any bytes within one segment, "**" for any bytes.  A last
+ * segment of "**" also covers the path above it, without its slash.  A byte
+ * that means the same whether it is percent-encoded or not ("@", "+", ";") is
+ * one byte to a pattern; "%2F", "%3F", "%23" and "%25" are not what they
+ * encode.
+ *
+ * Nothing is tried twice: the set of places that the text can have reached in
+ * the pattern moves along the text once.
  */
 #ifndef POLICY_PATHMATCH_H
 #define POLICY_PATHMATCH_H
@@ -14,10 +18,13 @@
 #include "schema/limits.h"
 
 struct pathmatch {
-	size_t length; /* of text, without its NUL */
-	size_t prefix; /* how many bytes stand before the first "*" */
-	size_t literal; /* how many bytes are no "*": how specific it is */
-	char *text; /* owned */
+	char *text; /* as people write it; owned, as are the tokens */
+	uint16_t *tokens;
+	size_t length; /* of tokens */
+	size_t prefix; /* how many tokens stand before the first "*" */
+	size_t literal; /* how many are no "*": how specific it is */
+	bool path; /* else plain text */
+	bool parent; /* ends in "/" and "**": what stands before is covered */
 };
 
 /*

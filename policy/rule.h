@@ -14,6 +14,7 @@
 #include "policy/hostmatch.h"
 #include "policy/netmatch.h"
 #include "policy/pathmatch.h"
+#include "policy/querymatch.h"
 
 /* From the strictest on: an action overrides those behind it. */
 enum rule_action {
@@ -58,11 +59,6 @@ enum answer {
 	ANSWER_YES
 };
 
-struct rule_query {
-	char *name; /* owned; decoded */
-	struct pathmatch value;
-};
-
 struct rule {
 	char *id; /* unique in its policy */
 	char *reason; /* to tell a refused program; or NULL */
@@ -83,7 +79,7 @@ struct rule {
 	size_t method_count;
 	struct pathmatch *paths; /* none: every path */
 	size_t path_count;
-	struct rule_query *queries; /* all of them must hold */
+	struct querymatch *queries; /* all of them must hold */
 	size_t query_count;
 	char **upgrades; /* in lower case */
 	size_t upgrade_count;
@@ -121,6 +117,9 @@ void rule_weigh(
 
 /* Whether an allowed connection is passed on without being looked into. */
 bool rule_is_opaque(const struct rule *rule);
+
+/* Whether both would open a connection in the same way. */
+bool rule_opens_alike(const struct rule *a, const struct rule *b);
 
 /* Whether both would treat what they allow in the same way. */
 bool rule_settings_equal(const struct rule *a, const struct rule *b);

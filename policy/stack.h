@@ -33,10 +33,12 @@ void stack_decide(
     const struct stack *stack, const struct facts *facts, struct verdict *ret);
 
 /*
- * Settings of an allowing verdict.  Each layer's own allowing rule is asked:
- * whether special addresses are allowed (all must say private, or name the
- * address), which address to use instead of a resolver (innermost), which
- * authority to trust (innermost PEM text).  NULL or false where none says.
+ * How to open the connection of an attempt that may be allowed.  In each
+ * layer the rules are asked that match or, before the last stage, still may;
+ * of these the ones with the most specific host.  Special addresses: every one
+ * of them in every layer must say private, or name the address.  The address
+ * to use instead of a resolver, the authority to trust: the innermost layer's
+ * most specific rule.  NULL or false where none says.
  */
 struct stack_settings {
 	bool private_addresses;
@@ -47,8 +49,14 @@ void stack_settings(const struct stack *stack, const struct facts *facts,
     struct stack_settings *ret);
 
 /*
- * Whether a literal or resolved special address may be dialled for these
- * facts: metadata addresses need an explicit address rule in every layer.
+ * Whether a literal or resolved address may be dialled for these facts.
+ *
+ * Special ones need "private", "resolve" to that address, or an address rule,
+ * in every layer; metadata, multicast and broadcast need the address rule;
+ * unspecified ones are never dialled; an address that a rule denies is not
+ * reached by name either.  Ask when a connection is opened and, with the
+ * address of its other side, for each request that goes over it: another
+ * rule may allow the request than the one that opened the connection.
  */
 bool stack_may_dial(const struct stack *stack, const struct facts *facts,
     const struct address *address);

@@ -22,6 +22,8 @@
 #define LIMIT_LAYERS 16 /* ceiling, organisation, team, task, and air */
 #define LIMIT_PORT_RANGES 64 /* in one rule */
 #define LIMIT_PATTERN 1024 /* one path or program glob */
+#define LIMIT_UPGRADE 64 /* a protocol's name in Upgrade */
+#define LIMIT_CONFLICTS 1000000 /* pairs of rules compared for conflicts */
 
 /* What one run may name. */
 #define LIMIT_MOUNTS 64 /* each is some system calls at the start */

@@ -1,0 +1,225 @@
+#include "policy/stack.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct stack {
+	unsigned references;
+	size_t count;
+	const struct policy *layers[LIMIT_LAYERS]; /* outermost first */
+};
+
+struct stack *
+stack_new(const struct policy *const *layers, size_t count)
+{
+	struct stack *stack;
+
+	assert(count <= LIMIT_LAYERS);
+	stack = calloc(1, sizeof(*stack));
+	if (stack == NULL)
+		return NULL;
+	stack->references = 1;
+	for (size_t i = 0; i < count; i++)
+		stack->layers[stack->count++] = policy_ref(layers[i]);
+	return stack;
+}
+
+struct stack *
+stack_ref(struct stack *stack)
+{
+	assert(stack->references > 0);
+	stack->references++;
+	return stack;
+}
+
+void
+stack_unref(struct stack *stack)
+{
+	if (stack == NULL)
+		return;
+	assert(stack->references > 0);
+	if (--stack->references > 0)
+		return;
+	for (size_t i = 0; i < stack->count; i++)
+		policy_unref(stack->layers[i]);
+	free(stack);
+}
+
+size_t
+stack_count(const struct stack *stack)
+{
+	return stack->count;
+}
+
+const struct policy *
+stack_layer(const struct stack *stack, size_t index)
+{
+	assert(index < stack->count);
+	return stack->layers[index];
+}
+
+/*
+ * Of layers that answer alike, the outermost is named for what it refuses and
+ * the innermost, which says most about the task, for what it allows.
+ */
+static bool
+replaces(const struct verdict *standing, const struct verdict *verdict)
+{
+	if (verdict->kind == VERDICT_ALLOW)
+		return standing->kind == VERDICT_ALLOW;
+	return verdict->kind < standing->kind;
+}
+
+void
+stack_decide(
+    const struct stack *stack, const struct facts *facts, struct verdict *ret)
+{
+	struct verdict standing = { .kind = VERDICT_DENY,
+		.reason = REASON_NO_RULE };
+	bool inspect = false;
+
+	for (size_t i = 0; i < stack->count; i++) {
+		struct verdict verdict;
+
+		policy_decide(stack->layers[i], facts, NULL, NULL, &verdict);
+		inspect = inspect || verdict.tls == VERDICT_TLS_INSPECT;
+		if (i == 0 || replaces(&standing, &verdict))
+			standing = verdict;
+	}
+	if (inspect)
+		standing.tls = VERDICT_TLS_INSPECT;
+	*ret = standing;
+}
+
+void
+stack_settings(const struct stack *stack, const struct facts *facts,
+    struct stack_settings *ret)
+{
+	struct stack_settings settings = { .private_addresses =
+					       stack->count > 0 };
+
+	for (size_t i = 0; i < stack->count; i++) {
+		bool all_private = false;
+		const struct rule *rule =
+		    policy_opener(stack->layers[i], facts, &all_private);
+
+		if (rule == NULL) {
+			settings = (struct stack_settings){ 0 };
+			break;
+		}
+		/* A literal is reached by a rule that names its address. */
+		if (facts->by_name && !all_private)
+			settings.private_addresses = false;
+		if (address_is_set(&rule->resolve))
+			settings.resolve = &rule->resolve;
+		if (rule->upstream_ca != NULL)
+			settings.upstream_ca = rule->upstream_ca;
+	}
+	*ret = settings;
+}
+
+/* A name is no way round a rule that denies the address it leads to. */
+static bool
+denies_address(const struct stack *stack, const struct facts *literal)
+{
+	for (size_t i = 0; i < stack->count; i++) {
+		struct verdict verdict;
+
+		policy_decide(stack->layers[i], literal, NULL, NULL, &verdict);
+		if (verdict.kind == VERDICT_DENY && verdict.rule != NULL)
+			return true;
+	}
+	return false;
+}
+
+static bool
+every_layer_opens(const struct stack *stack, const struct facts *facts,
+    const struct address *address)
+{
+	for (size_t i = 0; i < stack->count; i++) {
+		bool all_private = false;
+		const struct rule *rule =
+		    policy_opener(stack->layers[i], facts, &all_private);
+
+		if (rule == NULL)
+			return false;
+		/* A literal was found by a rule that names its address. */
+		if (facts->by_name && !all_private &&
+		    !address_equals(&rule->resolve, address))
+			return false;
+	}
+	return stack->count > 0;
+}
+
+bool
+stack_may_dial(const struct stack *stack, const struct facts *facts,
+    const struct address *address)
+{
+	struct facts literal = *facts;
+	struct verdict verdict;
+
+	literal.by_name = false;
+	literal.literal = *address;
+	stack_decide(stack, facts, &verdict);
+	if (verdict.kind == VERDICT_DENY || denies_address(stack, &literal))
+		return false;
+	switch (address_kind(address)) {
+	case ADDRESS_PUBLIC:
+		return true;
+	case ADDRESS_UNSPECIFIED:
+	case ADDRESS_KIND_COUNT:
+		return false;
+	case ADDRESS_METADATA:
+	case ADDRESS_MULTICAST:
+	case ADDRESS_BROADCAST:
+		stack_decide(stack, &literal, &verdict);
+		return verdict.kind != VERDICT_DENY;
+	case ADDRESS_LOOPBACK:
+	case ADDRESS_PRIVATE:
+	case ADDRESS_SHARED:
+	case ADDRESS_LINK_LOCAL:
+	case ADDRESS_BENCHMARK:
+	case ADDRESS_DOCUMENTATION:
+	case ADDRESS_RESERVED:
+		break;
+	}
+	return every_layer_opens(stack, facts, address);
+}
+
+static bool
+add_port(uint16_t port, uint16_t *ret, size_t *count, size_t room)
+{
+	if (*count == room)
+		return false;
+	ret[(*count)++] = port;
+	return true;
+}
+
+static void
+mark_ports(const struct policy *policy, bool *named)
+{
+	for (size_t i = 0; i < policy_rule_count(policy); i++) {
+		const struct rule *rule = policy_rule(policy, i);
+
+		for (size_t k = 0;
+		     rule->action != RULE_DENY && k < rule->port_count; k++)
+			memset(named + rule->ports[k].first, true,
+			    (size_t)rule->ports[k].last - rule->ports[k].first +
+				1);
+	}
+}
+
+size_t
+stack_ports(const struct stack *stack, uint16_t *ret, size_t room)
+{
+	bool named[UINT16_MAX + 1] = { false };
+	size_t count = 0;
+
+	for (size_t i = 0; i < stack->count; i++)
+		mark_ports(stack->layers[i], named);
+	for (size_t port = 1; port <= UINT16_MAX; port++)
+		if (named[port] && !add_port((uint16_t)port, ret, &count, room))
+			break;
+	return count;
+}
