@@ -315,16 +315,17 @@ reaches(const struct entry *entry, bool special)
 	return !special || !entry->wide || entry->rule->action == RULE_DENY;
 }
 
+/* The entries of every range that holds all of this one. */
 static void
-find_by_address(const struct index *index, const struct address *address,
+find_by_cidr(const struct index *index, const struct cidr *cidr, bool special,
     index_found *found, void *arg)
 {
+	const struct address *address = &cidr->address;
 	const bool *used =
 	    address->length == 4 ? index->v4_bits : index->v6_bits;
-	bool special = address_kind(address) != ADDRESS_PUBLIC;
 	unsigned char key[CIDR_KEY];
 
-	for (unsigned bits = 0; bits <= address->length * 8U; bits++) {
+	for (unsigned bits = 0; bits <= cidr->bits; bits++) {
 		const struct node *node;
 
 		if (!used[bits])
@@ -340,6 +341,17 @@ find_by_address(const struct index *index, const struct address *address,
 				found(entry->rule, entry->target, arg);
 		}
 	}
+}
+
+static void
+find_by_address(const struct index *index, const struct address *address,
+    index_found *found, void *arg)
+{
+	const struct cidr cidr = { .address = *address,
+		.bits = (uint8_t)(address->length * 8) };
+
+	find_by_cidr(
+	    index, &cidr, address_kind(address) != ADDRESS_PUBLIC, found, arg);
 }
 
 void
@@ -369,4 +381,11 @@ index_find_wider(const struct index *index, const struct hostmatch *match,
 
 	memcpy(name.text, match->text, match->length);
 	visit_zones(&walk);
+}
+
+void
+index_find_wider_cidr(const struct index *index, const struct cidr *cidr,
+    index_found *found, void *arg)
+{
+	find_by_cidr(index, cidr, false, found, arg);
 }

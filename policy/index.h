@@ -25,8 +25,13 @@ typedef void index_found(const struct rule *rule, uint32_t target, void *arg);
 void index_find(const struct index *index, const struct facts *facts,
     index_found *found, void *arg);
 
-/* Every rule with a pattern that covers this one, and perhaps others. */
+/*
+ * Every rule with a pattern that covers this one, once for each; for review,
+ * where the names that a pattern stands for are not known one by one.
+ */
 void index_find_wider(const struct index *index, const struct hostmatch *match,
+    index_found *found, void *arg);
+void index_find_wider_cidr(const struct index *index, const struct cidr *cidr,
     index_found *found, void *arg);
 
 #endif
