@@ -148,22 +148,29 @@ answer(struct verdict *ret, enum verdict_kind kind, enum reason reason,
 		ret->tls = VERDICT_TLS_PASSTHROUGH;
 }
 
+/* The rule that holds, or where there is none the one that may. */
+static const struct rule *
+sure_or_maybe(const struct weighing *w, enum rule_action action)
+{
+	const struct rule *rule = w->sure[action].rule;
+
+	return rule != NULL ? rule : w->maybe[action].rule;
+}
+
 /* No more facts come: the unknown counts against the request. */
 static void
 answer_last(const struct weighing *w, struct verdict *ret)
 {
-	const struct best *deny = &w->maybe[RULE_DENY];
-	const struct best *ask = &w->sure[RULE_ASK];
+	const struct rule *deny = w->maybe[RULE_DENY].rule;
+	const struct rule *ask = sure_or_maybe(w, RULE_ASK);
+	const struct rule *allow = w->sure[RULE_ALLOW].rule;
 
-	if (ask->rule == NULL)
-		ask = &w->maybe[RULE_ASK];
-	if (deny->rule != NULL)
-		answer(ret, VERDICT_DENY, REASON_DENIED, deny->rule);
-	else if (ask->rule != NULL)
-		answer(ret, VERDICT_ASK, REASON_APPROVAL_NEEDED, ask->rule);
-	else if (w->sure[RULE_ALLOW].rule != NULL)
-		answer(
-		    ret, VERDICT_ALLOW, REASON_NONE, w->sure[RULE_ALLOW].rule);
+	if (deny != NULL)
+		answer(ret, VERDICT_DENY, REASON_DENIED, deny);
+	else if (ask != NULL)
+		answer(ret, VERDICT_ASK, REASON_APPROVAL_NEEDED, ask);
+	else if (allow != NULL)
+		answer(ret, VERDICT_ALLOW, REASON_NONE, allow);
 	else
 		answer(ret, VERDICT_DENY, w->near_reason, NULL);
 }
@@ -173,23 +180,20 @@ static void
 answer_early(
     const struct policy *policy, const struct weighing *w, struct verdict *ret)
 {
-	bool asks = w->sure[RULE_ASK].rule != NULL;
-	bool allows = w->sure[RULE_ALLOW].rule != NULL;
-	bool may_ask = w->maybe[RULE_ASK].rule != NULL;
-	bool may_allow = w->maybe[RULE_ALLOW].rule != NULL;
+	const struct rule *ask = w->sure[RULE_ASK].rule;
+	const struct rule *allow = w->sure[RULE_ALLOW].rule;
 
-	if (!asks && !allows && !may_ask && !may_allow)
+	if (sure_or_maybe(w, RULE_ASK) == NULL &&
+	    sure_or_maybe(w, RULE_ALLOW) == NULL)
 		answer(ret, VERDICT_DENY, w->near_reason, NULL);
-	else if (w->maybe[RULE_DENY].rule != NULL)
-		answer(ret, VERDICT_NEED_MORE, REASON_NONE, NULL);
-	else if (asks)
-		answer(ret, VERDICT_ASK, REASON_APPROVAL_NEEDED,
-		    w->sure[RULE_ASK].rule);
-	else if (may_ask || !allows || is_contested(policy, w))
+	else if (w->maybe[RULE_DENY].rule == NULL && ask != NULL)
+		answer(ret, VERDICT_ASK, REASON_APPROVAL_NEEDED, ask);
+	else if (w->maybe[RULE_DENY].rule != NULL ||
+		 w->maybe[RULE_ASK].rule != NULL || allow == NULL ||
+		 is_contested(policy, w))
 		answer(ret, VERDICT_NEED_MORE, REASON_NONE, NULL);
 	else
-		answer(
-		    ret, VERDICT_ALLOW, REASON_NONE, w->sure[RULE_ALLOW].rule);
+		answer(ret, VERDICT_ALLOW, REASON_NONE, allow);
 }
 
 void

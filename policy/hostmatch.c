@@ -63,9 +63,10 @@ init_glob(struct hostmatch *match, const char *text, size_t length)
 	if (length > LIMIT_HOST)
 		return STATUS_MALFORMED;
 	for (size_t i = 0; i < length; i++) {
-		stand_in[i] = text[i] == '*' ? 'x' : text[i];
+		stand_in[i] = text[i];
 		if (text[i] != '*')
 			continue;
+		stand_in[i] = 'x';
 		first = first == length ? i : first;
 		last = i;
 	}
@@ -75,7 +76,8 @@ init_glob(struct hostmatch *match, const char *text, size_t length)
 		return STATUS_MALFORMED;
 	length = name.length;
 	for (size_t i = 0; i < length; i++)
-		name.text[i] = text[i] == '*' ? '*' : name.text[i];
+		if (text[i] == '*')
+			name.text[i] = '*';
 	status = copy_text(match, HOSTMATCH_GLOB, name.text, length);
 	if (status != STATUS_OK)
 		return status;

@@ -6,7 +6,9 @@
 #include <string.h>
 
 /* A name in U-labels: four bytes a character at most. */
-#define IDN_TEXT_MAX (4 * LIMIT_HOST)
+enum {
+	IDN_TEXT_MAX = 4 * LIMIT_HOST
+};
 
 static bool
 is_plain(const char *text, size_t length)

@@ -38,31 +38,37 @@ report_pair(const struct review *review, const struct rule *a,
 	    "\"%s\" and \"%s\" %s", rule_id(first), rule_id(later), what);
 }
 
+struct named {
+	const struct rule *rule;
+};
+
 static int
 compare_ids(const void *a, const void *b)
 {
-	const struct rule *const *x = a, *const *y = b;
-	int order = strcmp(rule_id(*x), rule_id(*y));
+	const struct named *x = a, *y = b;
+	int order = strcmp(rule_id(x->rule), rule_id(y->rule));
 
 	if (order != 0)
 		return order;
-	return stands_before(*x, *y) ? -1 : 1;
+	return stands_before(x->rule, y->rule) ? -1 : x->rule != y->rule;
 }
 
 static void
-review_ids(const struct review *review, const struct rule **sorted)
+review_ids(const struct review *review, struct named *sorted)
 {
 	size_t count = policy_rule_count(review->policy);
 
 	for (size_t i = 0; i < count; i++)
-		sorted[i] = policy_rule(review->policy, i);
+		sorted[i].rule = policy_rule(review->policy, i);
 	qsort(sorted, count, sizeof(*sorted), compare_ids);
-	for (size_t i = 1; i < count; i++)
-		if (strcmp(rule_id(sorted[i - 1]), rule_id(sorted[i])) == 0)
-			report_add(review->report, place_of(review, sorted[i]),
+	for (size_t i = 1; i < count; i++) {
+		const struct rule *rule = sorted[i].rule;
+
+		if (strcmp(rule_id(sorted[i - 1].rule), rule_id(rule)) == 0)
+			report_add(review->report, place_of(review, rule),
 			    "give each rule an id of its own",
-			    "another rule has the id \"%s\"",
-			    rule_id(sorted[i]));
+			    "another rule has the id \"%s\"", rule_id(rule));
+	}
 }
 
 /* Whether every method that the open rule lets through is denied. */
@@ -110,12 +116,9 @@ denies_paths(const struct rule *deny, const struct rule *open)
 	return open->path_count > 0;
 }
 
-/* What is asked inside cannot be seen, so a deny about it always holds. */
 static bool
 denies_requests(const struct rule *deny, const struct rule *open)
 {
-	if (open->passthrough)
-		return true;
 	return denies_methods(deny, open) && denies_paths(deny, open) &&
 	       deny->query_count == 0 && deny->upgrade_count == 0;
 }
@@ -128,13 +131,13 @@ denies_protocol(const struct rule *deny, const struct rule *open)
 	       (deny->protocol == RULE_TCP && open->protocol != RULE_UDP);
 }
 
-/* Whether a deny for the same host leaves nothing of the open rule. */
+/* Whether a deny for the same host concerns every connection of open. */
 static bool
-denies_all(const struct rule *deny, const struct rule *open)
+denies_connections(const struct rule *deny, const struct rule *open)
 {
 	return port_ranges_cover(deny->ports, deny->port_count, open->ports,
 		   open->port_count) &&
-	       denies_protocol(deny, open) && denies_requests(deny, open) &&
+	       denies_protocol(deny, open) &&
 	       deny->valid_from_us <= open->valid_from_us &&
 	       open->valid_until_us <= deny->valid_until_us;
 }
@@ -142,6 +145,8 @@ denies_all(const struct rule *deny, const struct rule *open)
 struct shadow {
 	const struct rule *open;
 	const struct rule *by; /* the first deny that covers it, or NULL */
+	/* A deny of some of what passes unread, which nobody can tell. */
+	const struct rule *unread;
 };
 
 static void
@@ -150,32 +155,42 @@ find_shadow(const struct rule *rule, uint32_t target, void *arg)
 	struct shadow *shadow = arg;
 
 	(void)target;
-	if (rule->action == RULE_DENY && shadow->by == NULL &&
-	    denies_all(rule, shadow->open))
-		shadow->by = rule;
+	if (rule->action != RULE_DENY ||
+	    !denies_connections(rule, shadow->open))
+		return;
+	if (denies_requests(rule, shadow->open)) {
+		if (shadow->by == NULL)
+			shadow->by = rule;
+	} else if (shadow->open->passthrough && shadow->unread == NULL) {
+		shadow->unread = rule;
+	}
 }
 
-/* The deny that leaves nothing of a rule, or NULL when something is left. */
-static const struct rule *
+/*
+ * Finds, for a rule all of whose targets are denied, one deny; and a deny
+ * that looks into what passes unread.
+ */
+static struct shadow
 shadow_of(const struct review *review, const struct rule *open)
 {
 	const struct index *index = policy_index(review->policy);
 	struct shadow shadow = { .open = open };
+	bool all = true;
 
 	for (size_t i = 0; i < open->host_count; i++) {
 		shadow.by = NULL;
 		index_find_wider(index, &open->hosts[i], find_shadow, &shadow);
-		if (shadow.by == NULL)
-			return NULL;
+		all = all && shadow.by != NULL;
 	}
 	for (size_t i = 0; i < open->address_count; i++) {
 		shadow.by = NULL;
 		index_find_wider_cidr(
 		    index, &open->addresses[i], find_shadow, &shadow);
-		if (shadow.by == NULL)
-			return NULL;
+		all = all && shadow.by != NULL;
 	}
-	return shadow.by;
+	if (!all)
+		shadow.by = NULL;
+	return shadow;
 }
 
 static void
@@ -183,17 +198,23 @@ review_shadows(const struct review *review)
 {
 	for (size_t i = 0; i < policy_rule_count(review->policy); i++) {
 		const struct rule *rule = policy_rule(review->policy, i);
-		const struct rule *by;
+		struct shadow shadow;
 
 		if (rule->action == RULE_DENY)
 			continue;
-		by = shadow_of(review, rule);
-		if (by != NULL)
+		shadow = shadow_of(review, rule);
+		if (shadow.by != NULL)
 			report_add(review->report, place_of(review, rule),
 			    "a deny always wins: narrow it, or remove this "
 			    "rule",
 			    "\"%s\" never matches, \"%s\" denies all of it",
-			    rule_id(rule), rule_id(by));
+			    rule_id(rule), rule_id(shadow.by));
+		else if (shadow.unread != NULL)
+			report_add(review->report, place_of(review, rule),
+			    "inspect here, or deny the whole host",
+			    "\"%s\" passes unread, so nobody can tell what "
+			    "\"%s\" denies of it",
+			    rule_id(rule), rule_id(shadow.unread));
 	}
 }
 
@@ -415,7 +436,7 @@ review_policy(const struct policy *policy, const struct place *places,
 {
 	const struct review review = { policy, places, report };
 	size_t rules = policy_rule_count(policy);
-	const struct rule **sorted = calloc(rules + 1, sizeof(*sorted));
+	struct named *sorted = calloc(rules + 1, sizeof(*sorted));
 	struct claim *claims =
 	    calloc(count_targets(policy) + 1, sizeof(*claims));
 
