@@ -65,6 +65,30 @@ peer_run_ready(struct event_base *base)
 		assert_true(event_base_loop(base, EVLOOP_NONBLOCK) >= 0);
 }
 
+static inline void
+peer_on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	bool *done = arg;
+
+	(void)fd;
+	(void)what;
+	*done = true;
+}
+
+/* Runs the loop until something, be it an end, can be read from fd. */
+static inline void
+peer_run_until_readable(struct event_base *base, int fd)
+{
+	bool done = false;
+	struct event *readable =
+	    event_new(base, fd, EV_READ, peer_on_readable, &done);
+
+	assert_non_null(readable);
+	assert_int_equal(event_add(readable, NULL), 0);
+	peer_run_until(base, &done);
+	event_free(readable);
+}
+
 static inline struct address
 peer_address(const char *text)
 {

@@ -4,7 +4,6 @@
 #include "schema/limits.h"
 #include "tests/gateway/net/peer.h"
 
-#include <poll.h>
 #include <stdlib.h>
 
 struct bench {
@@ -65,7 +64,7 @@ expect_bytes(struct bench *bench, int fd, const char *text)
 	char got[64];
 	ssize_t length;
 
-	peer_run_ready(bench->base);
+	peer_run_until_readable(bench->base, fd);
 	length = recv(fd, got, sizeof(got), MSG_DONTWAIT);
 	assert_int_equal(length, strlen(text));
 	assert_memory_equal(got, text, strlen(text));
@@ -76,7 +75,7 @@ expect_end(struct bench *bench, int fd)
 {
 	char got[8];
 
-	peer_run_ready(bench->base);
+	peer_run_until_readable(bench->base, fd);
 	assert_int_equal(recv(fd, got, sizeof(got), MSG_DONTWAIT), 0);
 }
 
@@ -85,7 +84,7 @@ expect_reset(struct bench *bench, int fd)
 {
 	char got[8];
 
-	peer_run_ready(bench->base);
+	peer_run_until_readable(bench->base, fd);
 	assert_int_equal(recv(fd, got, sizeof(got), MSG_DONTWAIT), -1);
 	assert_int_equal(errno, ECONNRESET);
 }
@@ -152,13 +151,14 @@ bytes_read_before_go_first_and_untouched(void **state)
 	while (have < sizeof(got)) {
 		ssize_t length;
 
-		peer_run_ready(bench.base);
+		peer_run_until_readable(bench.base, bench.server);
 		length = recv(bench.server, got + have, sizeof(got) - have, 0);
 		assert_true(length > 0);
 		have += (size_t)length;
 	}
 	assert_memory_equal(got, hello, sizeof(hello));
 	expect_bytes(&bench, bench.server, "!");
+	peer_run_until_readable(bench.base, bench.client);
 	assert_int_equal(recv(bench.client, got, sizeof(got), 0), 5);
 	assert_memory_equal(got, hello, 5);
 	bench_stop(&bench);
@@ -181,7 +181,7 @@ end_of_one_direction_leaves_the_other_open(void **state)
 	expect_bytes(&bench, bench.client, "late");
 	assert_int_equal(shutdown(bench.server, SHUT_WR), 0);
 	expect_end(&bench, bench.client);
-	assert_true(bench.ended);
+	peer_run_until(bench.base, &bench.ended);
 	assert_int_equal(bench.result.end, PUMP_CLEAN);
 	bench_stop(&bench);
 }
@@ -277,11 +277,9 @@ slow_reader_slows_its_writer_and_loses_nothing(void **state)
 	expect_bytes(&bench, bench.client, "still here");
 	assert_int_equal(shutdown(bench.client, SHUT_WR), 0);
 	for (;;) {
-		struct pollfd readable = { bench.server, POLLIN, 0 };
 		ssize_t length;
 
-		peer_run_ready(bench.base);
-		assert_int_equal(poll(&readable, 1, PEER_PATIENCE_MS), 1);
+		peer_run_until_readable(bench.base, bench.server);
 		length = recv(bench.server, got, sizeof(got), 0);
 		assert_true(length >= 0);
 		if (length == 0)

@@ -6,7 +6,9 @@
 
 #include "tests/gateway/net/peer.h"
 
+#include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <poll.h>
@@ -102,19 +104,33 @@ pair_dial(struct pair *pair, int fd, const char *host, const char *const *alpn)
 	assert_non_null(pair->client);
 }
 
+/* Lets both ends of a connection see what is under way. */
+static inline void
+pair_settle(int one, int other)
+{
+	struct pollfd wait[] = { { one, POLLIN, 0 }, { other, POLLIN, 0 } };
+
+	/* Bytes on loopback are there at once, unless the machine is busy. */
+	(void)poll(wait, 2, 50);
+}
+
 /* Steps both ends until each is done or has failed. */
 static inline void
 pair_shake(struct pair *pair)
 {
 	pair->server_status = STATUS_AGAIN;
 	pair->client_status = STATUS_AGAIN;
-	for (int i = 0; i < 50; i++) {
+	for (int i = 0; i < 100; i++) {
 		if (pair->client_status == STATUS_AGAIN)
 			pair->client_status = stream_handshake(
 			    pair->client, &pair->client_problem);
 		if (pair->server_status == STATUS_AGAIN)
 			pair->server_status = stream_handshake(
 			    pair->server, &pair->server_problem);
+		if (pair->client_status != STATUS_AGAIN &&
+		    pair->server_status != STATUS_AGAIN)
+			return;
+		pair_settle(stream_fd(pair->client), stream_fd(pair->server));
 	}
 }
 
@@ -187,6 +203,21 @@ pair_next_status(struct stream *stream)
 		status = stream_read(stream, &byte, 1, &got);
 	}
 	return status;
+}
+
+/* One byte by plain OpenSSL, after the tickets that come before it. */
+static inline void
+pair_read_plain(SSL *ssl)
+{
+	struct pollfd wait = { SSL_get_fd(ssl), POLLIN, 0 };
+	char byte;
+	int result;
+
+	while ((result = SSL_read(ssl, &byte, 1)) != 1) {
+		assert_int_equal(
+		    SSL_get_error(ssl, result), SSL_ERROR_WANT_READ);
+		assert_true(poll(&wait, 1, PEER_PATIENCE_MS) > 0);
+	}
 }
 
 /*
