@@ -52,7 +52,7 @@ datagram_set(int fd, int level, int option)
 static int
 datagram_prepare(int fd, int *ret_family, uint16_t *ret_port)
 {
-	struct sockaddr_storage own;
+	struct sockaddr_storage own = { 0 };
 	socklen_t length = sizeof(own);
 	struct endpoint endpoint;
 	int flags = fcntl(fd, F_GETFL);

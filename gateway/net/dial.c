@@ -1,5 +1,6 @@
 #include "gateway/net/dial.h"
 
+#include "gateway/net/wait.h"
 #include "schema/limits.h"
 #include "schema/status.h"
 
@@ -209,7 +210,7 @@ reason_of_error(int error)
 static void
 dial_go_on(struct dial *dial)
 {
-	const struct timeval wait = { .tv_usec = LIMIT_HAPPY_MS * 1000 };
+	const struct timeval wait = wait_ms(LIMIT_HAPPY_MS);
 
 	while (dial->begun < dial->count) {
 		struct attempt *attempt = &dial->attempts[dial->begun++];
@@ -298,8 +299,7 @@ struct dial *
 dial_start(struct event_base *base, const struct dial_order *order,
     dial_call *on_dialed, void *arg)
 {
-	const struct timeval wait = { .tv_sec = LIMIT_DIAL_MS / 1000,
-		.tv_usec = LIMIT_DIAL_MS % 1000 * 1000 };
+	const struct timeval wait = wait_ms(LIMIT_DIAL_MS);
 	struct dial *dial = calloc(1, sizeof(*dial));
 
 	if (dial == NULL)

@@ -1,5 +1,6 @@
 #include "gateway/net/listener.h"
 
+#include "gateway/net/wait.h"
 #include "schema/address.h"
 #include "schema/limits.h"
 #include "schema/status.h"
@@ -75,7 +76,7 @@ on_ease(evutil_socket_t fd, short what, void *arg)
 static void
 listener_ease_off(struct listener *listener)
 {
-	const struct timeval pause = { .tv_usec = LIMIT_EASE_MS * 1000 };
+	const struct timeval pause = wait_ms(LIMIT_EASE_MS);
 
 	listener->easing = event_add(listener->ease, &pause) == 0;
 	listener_watch(listener);

@@ -1,6 +1,7 @@
 #include "gateway/net/pump.h"
 
 #include "gateway/net/pool.h"
+#include "gateway/net/wait.h"
 #include "schema/limits.h"
 #include "schema/status.h"
 
@@ -281,9 +282,7 @@ pump_make_events(
 static int
 pump_start_timer(struct pump *pump, unsigned idle_ms)
 {
-	const unsigned step = idle_ms / QUIET_CHECKS;
-	const struct timeval wait = { .tv_sec = step / 1000,
-		.tv_usec = step % 1000 * 1000 };
+	const struct timeval wait = wait_ms(idle_ms / QUIET_CHECKS);
 
 	return event_add(pump->timer, &wait) < 0 ? STATUS_NO_MEMORY : STATUS_OK;
 }

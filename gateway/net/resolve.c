@@ -1,6 +1,7 @@
 #include "gateway/net/resolve.h"
 
 #include "gateway/net/hosts.h"
+#include "gateway/net/wait.h"
 #include "schema/address.h"
 #include "schema/hostname.h"
 #include "schema/limits.h"
@@ -148,8 +149,7 @@ entry_free(struct entry *entry)
 static void
 entry_set_timer(struct entry *entry, unsigned ms)
 {
-	const struct timeval wait = { .tv_sec = ms / 1000,
-		.tv_usec = ms % 1000 * 1000 };
+	const struct timeval wait = wait_ms(ms);
 
 	/* Changing a timer that has its place takes no memory. */
 	(void)event_add(entry->timer, &wait);

@@ -28,20 +28,35 @@ alpn_next(struct cursor *list, struct cursor *ret)
 	       cursor_take(list, length, ret);
 }
 
+/*
+ * Looks for one name.  The whole list is read even when it is found early: one
+ * that is malformed further down is refused whatever stands in front.
+ */
+static int
+alpn_find(const char *wanted, struct cursor list, struct cursor *ret)
+{
+	struct cursor name, found = { 0 };
+
+	while (alpn_next(&list, &name)) {
+		if (cursor_equals(name, wanted))
+			found = name;
+	}
+	if (!cursor_is_empty(&list))
+		return STATUS_MALFORMED;
+	if (found.left == 0)
+		return STATUS_NOT_FOUND;
+	*ret = found;
+	return STATUS_OK;
+}
+
 int
 alpn_choose(const char *const *names, struct cursor offered, struct cursor *ret)
 {
 	for (; *names != NULL; names++) {
-		struct cursor list = offered, name;
+		int status = alpn_find(*names, offered, ret);
 
-		while (alpn_next(&list, &name)) {
-			if (cursor_equals(name, *names)) {
-				*ret = name;
-				return STATUS_OK;
-			}
-		}
-		if (!cursor_is_empty(&list))
-			return STATUS_MALFORMED;
+		if (status != STATUS_NOT_FOUND)
+			return status;
 	}
 	return STATUS_NOT_FOUND;
 }

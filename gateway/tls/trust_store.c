@@ -33,7 +33,7 @@ static const char *const places[] = {
 };
 
 static void
-fd_done(int *fd)
+fd_done(const int *fd)
 {
 	if (*fd >= 0)
 		(void)close(*fd);

@@ -274,10 +274,10 @@ refused_handshake_leaves_no_session(void **state)
 static void
 roots_without_a_certificate_fail_closed(void **state)
 {
-	static const char *const wrong[] = { "", "# nothing\n",
-		"-----BEGIN CERTIFICATE-----\nMIIB\n-----END "
-		"CERTIFICATE-----\n",
-		"-----BEGIN CERTIFICATE-----\nMIIB" };
+	static const char cut[] = "-----BEGIN CERTIFICATE-----\nMIIB";
+	static const char bad[] = "-----BEGIN CERTIFICATE-----\nMIIB\n"
+				  "-----END CERTIFICATE-----\n";
+	static const char *const wrong[] = { "", "# nothing\n", bad, cut };
 	struct pair pair;
 	struct problem problem;
 	int fd[2];
