@@ -18,14 +18,18 @@ alpn_write(const char *const *names, struct cursor_writer *out)
 	return cursor_written(out) ? STATUS_OK : STATUS_TOO_LONG;
 }
 
-/* The next name of a list; false at its end, or when it is malformed. */
+/* Takes a name off the list; false, with all left, when there is none. */
 static bool
 alpn_next(struct cursor *list, struct cursor *ret)
 {
+	struct cursor rest = *list;
 	uint8_t length;
 
-	return cursor_u8(list, &length) && length > 0 &&
-	       cursor_take(list, length, ret);
+	if (!cursor_u8(&rest, &length) || length == 0 ||
+	    !cursor_take(&rest, length, ret))
+		return false;
+	*list = rest;
+	return true;
 }
 
 /*
