@@ -49,6 +49,11 @@ static const struct range v6_ranges[] = {
 	{ { 0xfd, 0, 0x0e, 0xc2, [14] = 0x02, 0x54 }, 128, ADDRESS_METADATA },
 	{ { 0xfd, 0x20, 0, 0xce, [14] = 0x02, 0x54 }, 128, ADDRESS_METADATA },
 	{ { 0x01, 0x00 }, 64, ADDRESS_RESERVED },
+	/*
+	 * Local NAT64, RFC 8215: which of its bits are the IPv4 address is
+	 * each network's own choice (RFC 6052), so none can be judged.
+	 */
+	{ { 0, 0x64, 0xff, 0x9b, 0, 1 }, 48, ADDRESS_RESERVED },
 	{ { 0x20, 0x01, 0, 2 }, 48, ADDRESS_BENCHMARK },
 	{ { 0x20, 0x01, 0x0d, 0xb8 }, 32, ADDRESS_DOCUMENTATION },
 	{ { 0x20, 0x01, 0, 0 }, 32, ADDRESS_RESERVED }, /* Teredo */

@@ -2,8 +2,9 @@
  * address - an IP address, a prefix, an endpoint, and what kind each is.
  *
  * One canonical form: an IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2)
- * is the IPv4 address inside.  IPv4-compatible, NAT64 (RFC 6052, RFC 8215)
- * and 6to4 (RFC 3056) forms stay IPv6, but are classed by the IPv4 inside.
+ * is the IPv4 address inside.  IPv4-compatible, NAT64 (RFC 6052) and 6to4
+ * (RFC 3056) forms stay IPv6, but are classed by the IPv4 inside; local NAT64
+ * (RFC 8215) is reserved, whatever is inside.
  * Text is read strictly: dotted decimal of four parts without leading zeroes,
  * or RFC 5952 input forms; no zone, no brackets, no port.
  */

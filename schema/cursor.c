@@ -94,6 +94,9 @@ cursor_skip(struct cursor *c, size_t length)
 {
 	if (c->left < length)
 		return false;
+	/* An empty cursor may have no memory behind it to count from. */
+	if (length == 0)
+		return true;
 	c->at += length;
 	c->left -= length;
 	return true;
@@ -139,7 +142,8 @@ cursor_literal(struct cursor *c, const char *text)
 {
 	size_t length = strlen(text);
 
-	if (c->left < length || memcmp(c->at, text, length) != 0)
+	if (c->left < length ||
+	    (length > 0 && memcmp(c->at, text, length) != 0))
 		return false;
 	return cursor_skip(c, length);
 }
