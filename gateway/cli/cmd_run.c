@@ -5,6 +5,7 @@
 #include "gateway/cli/settings.h"
 #include "gateway/cli/siblings.h"
 #include "gateway/cli/task.h"
+#include "gateway/proc/log.h"
 #include "gateway/proc/sealed.h"
 #include "schema/status.h"
 
@@ -47,11 +48,12 @@ static const char usage[] =
     "126 not executable, 127 not found, 125 a failure of exeat itself: then\n"
     "COMMAND was not started, or was ended.\n";
 
+/* By the log, which escapes: some of the words are a sibling's. */
 static void
 complain(const struct problem *problem)
 {
-	(void)fprintf(stderr, "exeat: %s%s%s\n", problem->text,
-	    problem->cure[0] == '\0' ? "" : "; ", problem->cure);
+	log_error("%s%s%s", problem->text, problem->cure[0] == '\0' ? "" : "; ",
+	    problem->cure);
 }
 
 /* As a compiler tells it, so that editors find the place. */
@@ -61,8 +63,7 @@ complain_all(const struct problems *problems)
 	for (size_t i = 0; i < problems->count; i++)
 		complain(&problems->list[i]);
 	if (problems->dropped > 0)
-		(void)fprintf(
-		    stderr, "exeat: and %zu more\n", problems->dropped);
+		log_error("and %zu more", problems->dropped);
 }
 
 /* Opened before the start: afterwards the command may have changed paths. */

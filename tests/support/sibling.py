@@ -66,6 +66,9 @@ def gateway(folder, does):
         elif kind == ORDER_BEGIN and does == "refuse":
             send(parent, ORDER_FAILED, block("no certificate") + block("x"))
             sys.exit(0)
+        elif kind == ORDER_BEGIN and does == "escape":
+            send(parent, ORDER_FAILED, block("\x1b[2Jno") + block(""))
+            sys.exit(0)
         elif kind == ORDER_BEGIN and does == "nonsense":
             send(parent, 0x0777)
         elif kind == ORDER_BEGIN:

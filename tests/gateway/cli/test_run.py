@@ -237,6 +237,10 @@ class Run(unittest.TestCase):
         self.fails(self.run_it("true"), "no certificate; x")
         self.command_never_started()
 
+    def test_words_of_a_gateway_cannot_move_the_cursor(self):
+        self.does("gateway", "escape")
+        self.fails(self.run_it("true"), "\\x1b[2Jno")
+
     def test_gateway_that_breaks_the_protocol(self):
         self.does("gateway", "nonsense")
         self.fails(self.run_it("true"), "the gateway said")
