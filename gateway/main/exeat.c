@@ -1,6 +1,7 @@
 /*
  * exeat - the command people run: a table of subcommands and nothing else.
  */
+#include "gateway/cli/cmd_audit.h"
 #include "gateway/cli/cmd_run.h"
 #include "gateway/cli/cmd_version.h"
 #include "schema/attr.h"
@@ -16,6 +17,7 @@
 
 static const struct command *const commands[] = {
 	&cmd_run,
+	&cmd_audit,
 	&cmd_version,
 };
 

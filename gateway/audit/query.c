@@ -1,0 +1,405 @@
+#include "gateway/audit/query.h"
+
+#include "gateway/audit/segment.h"
+#include "gateway/audit/sqltext.h"
+#include "gateway/proc/clock.h"
+#include "schema/limits.h"
+#include "schema/status.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	STEPS_PER_LOOK = 10000, /* of the database's machine, at the clock */
+	BUSY_MS = 2000,
+	VALUE_MAX = 16777216, /* bytes; a policy has 4 MiB */
+	MEMORY_MAX = 536870912
+};
+
+struct query {
+	sqlite3 *db;
+	int64_t deadline_us;
+};
+
+/* Reading, and functions that only compute. */
+static int
+authorize(void *arg, int action, const char *first, const char *second,
+    const char *database, const char *source)
+{
+	(void)arg;
+	(void)first;
+	(void)database;
+	(void)source;
+	switch (action) {
+	case SQLITE_SELECT:
+	case SQLITE_READ:
+	case SQLITE_RECURSIVE:
+		return SQLITE_OK;
+	case SQLITE_FUNCTION:
+		/* The only one that reaches out of the database. */
+		return strcmp(second, "load_extension") == 0 ? SQLITE_DENY
+							     : SQLITE_OK;
+	default:
+		return SQLITE_DENY;
+	}
+}
+
+static int
+on_progress(void *arg)
+{
+	const struct query *query = arg;
+
+	return clock_monotonic_us() > query->deadline_us;
+}
+
+/* The file is named as a URI, so what has a meaning there is escaped. */
+static int
+uri_of(const char *path, char *out, size_t size, struct problem *reterr)
+{
+	static const char hex[] = "0123456789abcdef";
+	struct cursor_writer writer = cursor_writer_of(out, size);
+
+	cursor_put_text(&writer, "file:");
+	for (; *path != '\0'; path++) {
+		unsigned char byte = (unsigned char)*path;
+
+		if (byte != '%' && byte != '?' && byte != '#') {
+			cursor_put_u8(&writer, byte);
+			continue;
+		}
+		cursor_put_u8(&writer, '%');
+		cursor_put_u8(&writer, (unsigned char)hex[byte >> 4]);
+		cursor_put_u8(&writer, (unsigned char)hex[byte & 15]);
+	}
+	cursor_put_text(&writer, "?mode=ro");
+	cursor_put_u8(&writer, 0);
+	if (!cursor_written(&writer))
+		return problem_set(reterr, "the database's path is too long");
+	return STATUS_OK;
+}
+
+static bool
+run_plain(struct query *query, const char *sql)
+{
+	return sqlite3_exec(query->db, sql, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+/* Whether the file is an audit, asked before the authorizer is there. */
+static bool
+is_audit(struct query *query)
+{
+	sqlite3_stmt *statement;
+	bool yes = false;
+
+	if (sqlite3_prepare_v2(query->db, "PRAGMA application_id", -1,
+		&statement, NULL) != SQLITE_OK)
+		return false;
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		yes = sqlite3_column_int64(statement, 0) == SEGMENT_APPLICATION;
+	(void)sqlite3_finalize(statement);
+	return yes;
+}
+
+static int
+configure(struct query *query, const char *path, struct problem *reterr)
+{
+	sqlite3 *db = query->db;
+
+	if (sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) !=
+		SQLITE_OK ||
+	    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) !=
+		SQLITE_OK ||
+	    sqlite3_busy_timeout(db, BUSY_MS) != SQLITE_OK ||
+	    !run_plain(query, "PRAGMA query_only = ON") ||
+	    !run_plain(query, "PRAGMA trusted_schema = OFF") ||
+	    /* Declares its columns once, which the authorizer would forbid. */
+	    !run_plain(query, "SELECT 1 FROM json_each('[]'), "
+			      "json_tree('[]')") ||
+	    !is_audit(query)) {
+		(void)problem_set(reterr, "%s is not an audit", path);
+		return problem_cure(
+		    reterr, "Name the right one with --audit DB.");
+	}
+	(void)sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
+	(void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+	(void)sqlite3_hard_heap_limit64(MEMORY_MAX);
+	if (sqlite3_set_authorizer(db, authorize, NULL) != SQLITE_OK)
+		return problem_set(reterr, "cannot guard %s", path);
+	sqlite3_progress_handler(db, STEPS_PER_LOOK, on_progress, query);
+	return STATUS_OK;
+}
+
+int
+query_open(const char *path, struct query **ret, struct problem *reterr)
+{
+	char uri[8192];
+	struct query *query;
+
+	if (access(path, R_OK) != 0) {
+		int status =
+		    errno == ENOENT ? STATUS_NOT_FOUND : STATUS_PROBLEM;
+
+		(void)problem_errno(reterr, "cannot read the audit %s", path);
+		(void)problem_cure(reterr,
+		    "exeat run writes it; name another one with --audit DB.");
+		return status;
+	}
+	if (uri_of(path, uri, sizeof(uri), reterr) != STATUS_OK)
+		return STATUS_PROBLEM;
+	query = calloc(1, sizeof(*query));
+	if (query == NULL)
+		return problem_set(reterr, "no memory to open %s", path);
+	query->deadline_us = INT64_MAX;
+	if (sqlite3_open_v2(uri, &query->db,
+		SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE,
+		NULL) != SQLITE_OK) {
+		(void)problem_set(reterr, "cannot open %s: %s", path,
+		    sqlite3_errmsg(query->db));
+		query_close(query);
+		return STATUS_PROBLEM;
+	}
+	if (configure(query, path, reterr) != STATUS_OK) {
+		query_close(query);
+		return STATUS_PROBLEM;
+	}
+	*ret = query;
+	return STATUS_OK;
+}
+
+void
+query_close(struct query *query)
+{
+	if (query == NULL)
+		return;
+	(void)sqlite3_close(query->db);
+	free(query);
+}
+
+/* What to say when a person's SQL does not run. */
+static int
+tell(struct query *query, struct problem *reterr)
+{
+	const char *text = sqlite3_errmsg(query->db);
+
+	(void)problem_set(reterr, "%s", text);
+	if (strstr(text, "no such column") != NULL ||
+	    strstr(text, "no such table") != NULL)
+		return problem_cure(reterr,
+		    "v_event, v_denied and v_open_intent have seq at kind "
+		    "verdict reason sandbox tenant agent on_behalf jti host "
+		    "port verb object status cred bytes_out bytes_in ms rule "
+		    "req flow_id parent_seq detail ts_us; v_exec has exe argv "
+		    "pid ppid uid sha256.");
+	if (sqlite3_errcode(query->db) == SQLITE_AUTH)
+		return problem_cure(reterr,
+		    "An audit is only read: one SELECT over v_event, "
+		    "v_denied, v_exec or v_open_intent.");
+	if (sqlite3_errcode(query->db) == SQLITE_INTERRUPT)
+		return problem_cure(reterr,
+		    "It took more than %d s; ask for less, as in \"WHERE seq "
+		    "> (SELECT max(seq) - 10000 FROM v_event)\".",
+		    LIMIT_QUERY_MS / 1000);
+	return STATUS_PROBLEM;
+}
+
+static int
+prepare(struct query *query, const char *sql, sqlite3_stmt **ret,
+    struct problem *reterr)
+{
+	sqlite3_stmt *statement;
+	const char *rest;
+
+	if (sqlite3_prepare_v2(query->db, sql, -1, &statement, &rest) !=
+	    SQLITE_OK)
+		return tell(query, reterr);
+	if (statement == NULL)
+		return problem_set(reterr, "there is no SQL in that");
+	if (rest[strspn(rest, " \t\r\n;")] != '\0') {
+		(void)sqlite3_finalize(statement);
+		return problem_set(reterr, "one statement at a time");
+	}
+	if (sqlite3_column_count(statement) > QUERY_COLUMNS_MAX) {
+		(void)sqlite3_finalize(statement);
+		return problem_set(
+		    reterr, "at most %d columns at a time", QUERY_COLUMNS_MAX);
+	}
+	*ret = statement;
+	return STATUS_OK;
+}
+
+static const struct query_value *
+find_value(const struct query_values *values, const char *name)
+{
+	for (size_t i = 0; i < values->count; i++)
+		if (strcmp(values->list[i].name, name) == 0)
+			return &values->list[i];
+	return NULL;
+}
+
+static int
+bind_values(sqlite3_stmt *statement, const struct query_values *values,
+    struct problem *reterr)
+{
+	int count = sqlite3_bind_parameter_count(statement);
+
+	for (int place = 1; place <= count; place++) {
+		const char *name =
+		    sqlite3_bind_parameter_name(statement, place);
+		const struct query_value *value =
+		    name == NULL ? NULL : find_value(values, name + 1);
+		int result;
+
+		if (value == NULL) {
+			(void)problem_set(reterr, "this needs a value for %s",
+			    name == NULL ? "?" : name + 1);
+			return problem_cure(reterr, "Add %s=VALUE.",
+			    name == NULL ? "NAME" : name + 1);
+		}
+		if (value->is_number)
+			result =
+			    sqlite3_bind_int64(statement, place, value->number);
+		else
+			result = sqlite3_bind_text64(statement, place,
+			    (const char *)value->text.at, value->text.left,
+			    SQLITE_STATIC, SQLITE_UTF8);
+		if (result != SQLITE_OK)
+			return problem_set(
+			    reterr, "no memory for the question");
+	}
+	return STATUS_OK;
+}
+
+static struct query_cell
+cell_of(sqlite3_stmt *statement, int column)
+{
+	struct query_cell cell = { .type = QUERY_NULL };
+	const void *bytes = NULL;
+
+	switch (sqlite3_column_type(statement, column)) {
+	case SQLITE_INTEGER:
+		cell.type = QUERY_INTEGER;
+		cell.number = sqlite3_column_int64(statement, column);
+		return cell;
+	case SQLITE_FLOAT:
+		cell.type = QUERY_REAL;
+		bytes = sqlite3_column_text(statement, column);
+		break;
+	case SQLITE_TEXT:
+		cell.type = QUERY_TEXT;
+		bytes = sqlite3_column_text(statement, column);
+		break;
+	case SQLITE_BLOB:
+		cell.type = QUERY_BLOB;
+		bytes = sqlite3_column_blob(statement, column);
+		break;
+	default:
+		return cell;
+	}
+	cell.text = cursor_of(bytes,
+	    bytes == NULL ? 0
+			  : (size_t)sqlite3_column_bytes(statement, column));
+	return cell;
+}
+
+static void
+tell_columns(
+    sqlite3_stmt *statement, const struct query_reader *reader, size_t count)
+{
+	struct query_cell names[QUERY_COLUMNS_MAX];
+
+	if (reader->on_columns == NULL)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		const char *name = sqlite3_column_name(statement, (int)i);
+
+		names[i] = (struct query_cell){ .type = QUERY_TEXT,
+			.text = cursor_of_text(name == NULL ? "" : name) };
+	}
+	reader->on_columns(names, count, reader->arg);
+}
+
+/* The result of the last step. */
+static int
+read_rows(sqlite3_stmt *statement, const struct query_reader *reader,
+    size_t columns, bool *ret_cut)
+{
+	struct query_cell cells[QUERY_COLUMNS_MAX];
+	size_t rows = 0;
+	int result;
+
+	for (;;) {
+		result = sqlite3_step(statement);
+		if (result != SQLITE_ROW)
+			return result;
+		if (rows++ == LIMIT_QUERY_ROWS) {
+			*ret_cut = true;
+			return SQLITE_DONE;
+		}
+		for (size_t i = 0; i < columns; i++)
+			cells[i] = cell_of(statement, (int)i);
+		if (!reader->on_row(cells, columns, reader->arg))
+			return SQLITE_DONE;
+	}
+}
+
+int
+query_run(struct query *query, const char *sql,
+    const struct query_values *values, const struct query_reader *reader,
+    bool *ret_cut, struct problem *reterr)
+{
+	sqlite3_stmt *statement = NULL;
+	size_t columns;
+	bool cut = false;
+	int status = prepare(query, sql, &statement, reterr);
+
+	if (status != STATUS_OK)
+		return status;
+	status = bind_values(statement, values, reterr);
+	if (status != STATUS_OK) {
+		(void)sqlite3_finalize(statement);
+		return status;
+	}
+	columns = (size_t)sqlite3_column_count(statement);
+	query->deadline_us =
+	    clock_monotonic_us() + (int64_t)LIMIT_QUERY_MS * 1000;
+	tell_columns(statement, reader, columns);
+	if (read_rows(statement, reader, columns, &cut) != SQLITE_DONE)
+		status = tell(query, reterr);
+	query->deadline_us = INT64_MAX;
+	(void)sqlite3_finalize(statement);
+	if (status == STATUS_OK)
+		*ret_cut = cut;
+	return status;
+}
+
+const char *
+query_question(const char *name, const char **ret_title)
+{
+	for (const struct sqltext *text = sqltext_questions; text->name != NULL;
+	     text++) {
+		if (strcmp(text->name, name) != 0)
+			continue;
+		*ret_title = text->title;
+		return text->sql;
+	}
+	return NULL;
+}
+
+bool
+query_list(size_t place, const char **ret_name, const char **ret_title)
+{
+	const struct sqltext *text = sqltext_questions;
+
+	while (place > 0 && text->name != NULL) {
+		text++;
+		place--;
+	}
+	if (text->name == NULL)
+		return false;
+	*ret_name = text->name;
+	*ret_title = text->title;
+	return true;
+}

@@ -1,0 +1,79 @@
+/*
+ * query - read-only questions to an audit database.
+ *
+ * The file is opened for reading and never checkpointed, so a reader does not
+ * disturb the writer.  SQL from a person passes an authorizer that lets it
+ * read and nothing else, ends after LIMIT_QUERY_MS, and gives at most
+ * LIMIT_QUERY_ROWS rows.
+ */
+#ifndef GATEWAY_AUDIT_QUERY_H
+#define GATEWAY_AUDIT_QUERY_H
+
+#include "schema/cursor.h"
+#include "schema/problem.h"
+
+#include <stdbool.h>
+
+/* Columns of one answer: v_event has 25. */
+#define QUERY_COLUMNS_MAX 64
+
+enum query_type {
+	QUERY_NULL,
+	QUERY_INTEGER, /* number */
+	QUERY_REAL, /* as text */
+	QUERY_TEXT,
+	QUERY_BLOB
+};
+
+/* One value; text borrows from the database until the row callback returns. */
+struct query_cell {
+	enum query_type type;
+	int64_t number;
+	struct cursor text;
+};
+
+/* One value for a parameter of the SQL, by its name without the colon. */
+struct query_value {
+	const char *name;
+	bool is_number;
+	int64_t number;
+	struct cursor text;
+};
+
+struct query_values {
+	const struct query_value *list;
+	size_t count;
+};
+
+struct query_reader {
+	/* Once, before the rows; may be NULL.  Names as text cells. */
+	void (*on_columns)(
+	    const struct query_cell *names, size_t count, void *arg);
+	/* False ends the answer. */
+	bool (*on_row)(const struct query_cell *cells, size_t count, void *arg);
+	void *arg;
+};
+
+struct query;
+
+/* STATUS_NOT_FOUND, with a problem, when there is no such file. */
+int query_open(const char *path, struct query **ret, struct problem *reterr)
+    MUST_CHECK;
+void query_close(struct query *query);
+
+/*
+ * Asks one question.  Values that the SQL does not name are ignored; one that
+ * it names and is not there is a problem.  *ret_cut tells that there were
+ * more rows than may be given.
+ */
+int query_run(struct query *query, const char *sql,
+    const struct query_values *values, const struct query_reader *reader,
+    bool *ret_cut, struct problem *reterr) MUST_CHECK;
+
+/* The text of a canned question and its title, or NULL. */
+const char *query_question(const char *name, const char **ret_title);
+
+/* Questions by their place; false behind the last. */
+bool query_list(size_t place, const char **ret_name, const char **ret_title);
+
+#endif

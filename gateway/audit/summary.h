@@ -1,0 +1,29 @@
+/*
+ * summary - what one run did, as the questions that make one screen.
+ *
+ * Each section is SQL over one run, whose uid is the parameter sbx.  Counts
+ * mean what event_is_request() and event_is_refusal() say.
+ */
+#ifndef GATEWAY_AUDIT_SUMMARY_H
+#define GATEWAY_AUDIT_SUMMARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct summary_section {
+	const char *name; /* for programs: "denied" */
+	const char *title; /* for people */
+	const char *sql;
+	bool is_one_row;
+};
+
+/* In the order to show them; gives how many. */
+const struct summary_section *summary_sections(size_t *ret_count);
+
+/* The uid of the run that began last, as one column. */
+extern const char summary_last_run[];
+
+/* How many runs there are with the uid sbx: 0 or 1. */
+extern const char summary_find_run[];
+
+#endif

@@ -1,0 +1,436 @@
+#include "gateway/cli/cmd_audit.h"
+
+#include "gateway/audit/query.h"
+#include "gateway/audit/summary.h"
+#include "gateway/cli/inquiry.h"
+#include "gateway/cli/print.h"
+#include "gateway/proc/clock.h"
+#include "schema/limits.h"
+#include "schema/status.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: exeat audit summary [RUN]          one screen of a run\n"
+    "       exeat audit tail [-f] [-n N]       the last rows, and new ones\n"
+    "       exeat audit show SEQ|REQUEST       one row or request, whole\n"
+    "       exeat audit query                  the questions that have a "
+    "name\n"
+    "       exeat audit query NAME [K=V]...    one of them\n"
+    "       exeat audit query SQL [K=V]...     your own, read-only\n"
+    "\n"
+    "  --audit DB     the database (default: exeat/audit.db in\n"
+    "                 $XDG_STATE_HOME)\n"
+    "  --json         for programs: a line a row; summary is one object\n"
+    "  --since AGE    rows not older than 90s, 10m, 24h or 7d (query)\n"
+    "  -f             wait for new rows, until interrupted (tail)\n"
+    "  -n N           how many rows (tail; default 20)\n"
+    "\n"
+    "Without RUN, summary shows the run that began last. The views for SQL\n"
+    "are v_event, v_denied, v_open_intent and v_exec.\n"
+    "\n"
+    "  exeat audit query \"SELECT host, count(*) FROM v_denied GROUP BY "
+    "host\"\n"
+    "  exeat audit query q12 sbx=run-abc     all that one run did, in order\n"
+    "  exeat audit tail -f --json | jq .host\n"
+    "\n"
+    "Exit status: 0 it was found, 1 it was not, 125 usage or failure.\n";
+
+enum {
+	FOLLOW_MS = 200, /* between looks for new rows */
+	REQUEST_DIGITS = 32
+};
+
+static int
+complain(const struct problem *problem)
+{
+	(void)fprintf(stderr, "exeat: %s\n", problem->text);
+	if (problem->cure[0] != '\0')
+		(void)fprintf(stderr, "       %s\n", problem->cure);
+	return COMMAND_FAILED;
+}
+
+/* ---- asking ---- */
+
+static void
+on_columns(const struct query_cell *names, size_t count, void *arg)
+{
+	print_columns(arg, names, count);
+}
+
+static bool
+on_row(const struct query_cell *cells, size_t count, void *arg)
+{
+	return print_row(arg, cells, count);
+}
+
+/* One question, printed; gives how many rows there were. */
+static int
+ask(struct query *query, const char *sql, const struct inquiry *inquiry,
+    struct print *print, struct problem *reterr)
+{
+	struct query_reader reader = { on_columns, on_row, print };
+	struct query_values values = { inquiry->values, inquiry->value_count };
+	bool cut = false;
+	int status = query_run(query, sql, &values, &reader, &cut, reterr);
+
+	if (status == STATUS_OK && cut)
+		(void)fprintf(stderr,
+		    "exeat: only the first %d rows are shown\n",
+		    LIMIT_QUERY_ROWS);
+	return status;
+}
+
+/* The same with a printer of its own; gives the exit status. */
+static int
+ask_and_print(struct query *query, const char *sql,
+    const struct inquiry *inquiry, enum print_form form)
+{
+	struct print *print =
+	    print_new(stdout, inquiry->json ? PRINT_JSON_LINES : form);
+	struct problem problem;
+	int code = COMMAND_FAILED;
+
+	if (print == NULL)
+		return COMMAND_FAILED;
+	if (ask(query, sql, inquiry, print, &problem) != STATUS_OK)
+		(void)complain(&problem);
+	else if (print_end(print))
+		code = print_count(print) > 0 ? COMMAND_OK : COMMAND_NO;
+	print_free(print);
+	return code;
+}
+
+struct first {
+	bool found;
+	int64_t number;
+	char text[LIMIT_RUN_UID + 1];
+};
+
+static bool
+on_first(const struct query_cell *cells, size_t count, void *arg)
+{
+	struct first *first = arg;
+
+	if (count == 0 || cells[0].type == QUERY_NULL)
+		return false;
+	first->found = cells[0].text.left < sizeof(first->text);
+	first->number = cells[0].number;
+	if (first->found && cells[0].text.left > 0)
+		memcpy(first->text, cells[0].text.at, cells[0].text.left);
+	return false;
+}
+
+/* The first value of an answer. */
+static int
+ask_first(struct query *query, const char *sql, const struct inquiry *inquiry,
+    struct first *ret, struct problem *reterr)
+{
+	struct first first = { .found = false };
+	struct query_reader reader = { NULL, on_first, &first };
+	struct query_values values = { inquiry->values, inquiry->value_count };
+	bool cut;
+	int status = query_run(query, sql, &values, &reader, &cut, reterr);
+
+	if (status == STATUS_OK)
+		*ret = first;
+	return status;
+}
+
+/* ---- summary ---- */
+
+static bool
+print_section(struct query *query, const struct summary_section *section,
+    const struct inquiry *inquiry, struct problem *reterr)
+{
+	enum print_form form = inquiry->json	     ? PRINT_JSON_ARRAY
+			       : section->is_one_row ? PRINT_RECORD
+						     : PRINT_TABLE;
+	struct print *print = print_new(stdout, form);
+	bool well = print != NULL;
+
+	if (inquiry->json)
+		(void)printf("\"%s\":", section->name);
+	well = well &&
+	       ask(query, section->sql, inquiry, print, reterr) == STATUS_OK;
+	if (well && !inquiry->json && print_count(print) > 0 &&
+	    section->title[0] != '\0')
+		(void)printf("\n%s\n", section->title);
+	well = well && print_end(print);
+	print_free(print);
+	return well;
+}
+
+static int
+print_summary(struct query *query, const struct inquiry *inquiry)
+{
+	size_t count;
+	const struct summary_section *sections = summary_sections(&count);
+	struct problem problem = { .text = "cannot print" };
+
+	if (inquiry->json)
+		(void)fputs("{", stdout);
+	for (size_t i = 0; i < count; i++) {
+		if (inquiry->json && i > 0)
+			(void)fputs(",", stdout);
+		if (!print_section(query, &sections[i], inquiry, &problem))
+			return complain(&problem);
+	}
+	if (inquiry->json)
+		(void)fputs("}\n", stdout);
+	return fflush(stdout) == 0 ? COMMAND_OK : COMMAND_FAILED;
+}
+
+static int
+run_summary(struct query *query, struct inquiry *inquiry)
+{
+	struct problem problem;
+	struct first first;
+
+	if (inquiry->word == NULL) {
+		if (ask_first(query, summary_last_run, inquiry, &first,
+			&problem) != STATUS_OK)
+			return complain(&problem);
+		if (!first.found) {
+			(void)fputs(
+			    "exeat: there is no run in this audit\n", stderr);
+			return COMMAND_NO;
+		}
+		inquiry_add_text(inquiry, "sbx", first.text);
+		return print_summary(query, inquiry);
+	}
+	inquiry_add_text(inquiry, "sbx", inquiry->word);
+	if (ask_first(query, summary_find_run, inquiry, &first, &problem) !=
+	    STATUS_OK)
+		return complain(&problem);
+	if (first.number == 0) {
+		(void)fprintf(stderr,
+		    "exeat: there is no run \"%.80s\" in this audit\n",
+		    inquiry->word);
+		return COMMAND_NO;
+	}
+	return print_summary(query, inquiry);
+}
+
+/* ---- tail ---- */
+
+static const char tail_lines[] =
+    "SELECT seq, substr(at, 12, 8) AS time, verdict, kind, "
+    "ifnull(host, '') || ifnull(':' || port, '') AS host, "
+    "trim(ifnull(verb, '') || ' ' || ifnull(object, '')) AS what, "
+    "trim(ifnull(status, '') || ' ' || "
+    "CASE reason WHEN 'none' THEN '' ELSE ifnull(reason, '') END || ' ' || "
+    "ifnull(rule, '')) AS result "
+    "FROM v_event WHERE seq > :after ORDER BY seq LIMIT :limit";
+static const char tail_rows[] =
+    "SELECT * FROM v_event WHERE seq > :after ORDER BY seq LIMIT :limit";
+static const char last_seq[] = "SELECT ifnull(max(seq), 0) FROM event";
+
+/* False when nobody reads us any more. */
+static bool
+wait_for_rows(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO };
+
+	return poll(&out, 1, FOLLOW_MS) <= 0 ||
+	       (out.revents & (POLLERR | POLLHUP)) == 0;
+}
+
+/* The rows behind after; gives the number of the last one. */
+static int
+print_new_rows(struct query *query, struct inquiry *inquiry,
+    struct print *print, int64_t *after, struct problem *reterr)
+{
+	struct first last;
+	int status = ask_first(query, last_seq, inquiry, &last, reterr);
+
+	if (status != STATUS_OK || last.number <= *after)
+		return status;
+	inquiry->value_count = 0;
+	inquiry_add_number(inquiry, "after", *after);
+	inquiry_add_number(inquiry, "limit", last.number - *after);
+	status = ask(query, inquiry->json ? tail_rows : tail_lines, inquiry,
+	    print, reterr);
+	*after = last.number;
+	return status;
+}
+
+static int
+follow(struct query *query, struct inquiry *inquiry, struct print *print,
+    int64_t after)
+{
+	struct problem problem;
+	bool goes_on = true;
+
+	while (goes_on) {
+		if (print_new_rows(query, inquiry, print, &after, &problem) !=
+		    STATUS_OK)
+			return complain(&problem);
+		if (!print_end(print))
+			return COMMAND_FAILED;
+		goes_on = inquiry->follow && wait_for_rows();
+	}
+	return print_count(print) > 0 ? COMMAND_OK : COMMAND_NO;
+}
+
+static int
+run_tail(struct query *query, struct inquiry *inquiry)
+{
+	struct problem problem;
+	struct first last;
+	struct print *print;
+	int code;
+
+	if (ask_first(query, last_seq, inquiry, &last, &problem) != STATUS_OK)
+		return complain(&problem);
+	print =
+	    print_new(stdout, inquiry->json ? PRINT_JSON_LINES : PRINT_LINES);
+	if (print == NULL)
+		return COMMAND_FAILED;
+	code = follow(query, inquiry, print, last.number - inquiry->count);
+	print_free(print);
+	return code;
+}
+
+/* ---- show ---- */
+
+/* The row, what it belongs to, and what belongs to it. */
+static const char show_row[] =
+    "SELECT v.*, (SELECT group_concat(seq, ' ') FROM event WHERE parent_seq "
+    "= :seq AND seq > :seq) AS followed_by FROM v_event v WHERE seq = :seq";
+static const char show_request[] =
+    "SELECT * FROM v_event WHERE seq IN (SELECT seq FROM event WHERE hex("
+    "req_id) = upper(:req)) ORDER BY seq";
+
+static int
+run_show(struct query *query, struct inquiry *inquiry)
+{
+	struct cursor from =
+	    cursor_of_text(inquiry->word == NULL ? "" : inquiry->word);
+	uint64_t seq;
+	int code;
+
+	if (inquiry->word == NULL) {
+		(void)fputs(usage, stderr);
+		return COMMAND_FAILED;
+	}
+	if (strlen(inquiry->word) == REQUEST_DIGITS) {
+		inquiry_add_text(inquiry, "req", inquiry->word);
+		code =
+		    ask_and_print(query, show_request, inquiry, PRINT_RECORD);
+	} else if (cursor_decimal(&from, INT64_MAX, &seq) &&
+		   cursor_is_empty(&from)) {
+		inquiry_add_number(inquiry, "seq", (int64_t)seq);
+		code = ask_and_print(query, show_row, inquiry, PRINT_RECORD);
+	} else {
+		(void)fprintf(stderr,
+		    "exeat: \"%.80s\" is neither a row's number nor the %d "
+		    "digits of a request\n",
+		    inquiry->word, REQUEST_DIGITS);
+		return COMMAND_FAILED;
+	}
+	if (code == COMMAND_NO)
+		(void)fprintf(
+		    stderr, "exeat: %s is not in this audit\n", inquiry->word);
+	return code;
+}
+
+/* ---- query ---- */
+
+static int
+list_questions(void)
+{
+	const char *name, *title;
+
+	for (size_t i = 0; query_list(i, &name, &title); i++)
+		(void)printf("%s  %s\n", name, title);
+	return fflush(stdout) == 0 ? COMMAND_OK : COMMAND_FAILED;
+}
+
+static int
+run_query(struct query *query, struct inquiry *inquiry)
+{
+	const char *title, *sql = query_question(inquiry->word, &title);
+	int code;
+
+	inquiry_add_number(inquiry, "t0", inquiry->since_us);
+	inquiry_add_number(inquiry, "t1", clock_wall_us());
+	code = ask_and_print(
+	    query, sql == NULL ? inquiry->word : sql, inquiry, PRINT_TABLE);
+	/* An answer without rows is an answer. */
+	return code == COMMAND_NO ? COMMAND_OK : code;
+}
+
+/* ---- the command ---- */
+
+static const struct {
+	const char *name;
+	int (*run)(struct query *query, struct inquiry *inquiry);
+} subcommands[] = {
+	{ "summary", run_summary },
+	{ "tail", run_tail },
+	{ "show", run_show },
+	{ "query", run_query },
+};
+
+static int
+run_on_database(int (*work)(struct query *query, struct inquiry *inquiry),
+    struct inquiry *inquiry)
+{
+	struct problem problem;
+	struct query *query;
+	int code;
+
+	if (query_open(inquiry->database, &query, &problem) != STATUS_OK)
+		return complain(&problem);
+	code = work(query, inquiry);
+	query_close(query);
+	return code;
+}
+
+static int
+run_subcommand(size_t which, int argc, char **argv)
+{
+	struct inquiry inquiry;
+	struct problem problem;
+
+	if (inquiry_read(&inquiry, argc, argv, &problem) != STATUS_OK)
+		return complain(&problem);
+	if (inquiry.help) {
+		(void)fputs(usage, stdout);
+		return COMMAND_OK;
+	}
+	if (subcommands[which].run == run_query && inquiry.word == NULL)
+		return list_questions();
+	return run_on_database(subcommands[which].run, &inquiry);
+}
+
+static int
+run(int argc, char **argv)
+{
+	if (argc < 2) {
+		(void)fputs(usage, stderr);
+		return COMMAND_FAILED;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		(void)fputs(usage, stdout);
+		return COMMAND_OK;
+	}
+	for (size_t i = 0; i < sizeof(subcommands) / sizeof(subcommands[0]);
+	     i++)
+		if (strcmp(argv[1], subcommands[i].name) == 0)
+			return run_subcommand(i, argc - 1, argv + 1);
+	(void)fprintf(stderr,
+	    "exeat: audit has no \"%.40s\"; see exeat audit --help\n", argv[1]);
+	return COMMAND_FAILED;
+}
+
+const struct command cmd_audit = {
+	.name = "audit",
+	.summary = "what was written down: summary, tail, show, query",
+	.usage = usage,
+	.run = run,
+};

@@ -1,0 +1,10 @@
+-- names that may carry data: many, or long, under one domain
+SELECT s.uid, d.reg_domain, count(*) q, count(DISTINCT d.host) names,
+  max(length(d.host)) longest
+FROM event e
+JOIN dst d ON d.id=e.dst_id
+JOIN sandbox s ON s.id=e.sandbox_id
+WHERE e.kind=5 AND e.ts_us BETWEEN :t0 AND :t1
+GROUP BY 1, 2
+HAVING names>=100 OR longest>=100
+ORDER BY names DESC;
