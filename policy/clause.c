@@ -808,9 +808,7 @@ clause_read(const struct clause_context *context, json_t *value,
 	check_keys(&clause, value, place);
 	read_keys(&clause, value, place);
 	put_defaults(&clause);
-	if (report_count(context->report) == before)
-		coherence_check(
-		    &clause.rule, &clause.stated, place, clause.report);
+	coherence_check(&clause.rule, &clause.stated, place, clause.report);
 	if (report_count(context->report) != before) {
 		rule_done(&clause.rule);
 		return false;

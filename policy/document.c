@@ -243,18 +243,6 @@ compile(struct document *document, const char *name)
 	return policy;
 }
 
-static int
-compare_problems(const void *a, const void *b)
-{
-	const struct problem *x = a, *y = b;
-
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	if (x->column != y->column)
-		return x->column < y->column ? -1 : 1;
-	return strcmp(x->text, y->text);
-}
-
 int
 document_load(struct cursor text, const char *name, struct policy **ret,
     struct problems *reterr)
@@ -278,8 +266,6 @@ document_load(struct cursor text, const char *name, struct policy **ret,
 		return STATUS_OK;
 	}
 	policy_unref(policy);
-	if (reterr->count > 0)
-		qsort(reterr->list, reterr->count, sizeof(*reterr->list),
-		    compare_problems);
+	report_sort(reterr);
 	return STATUS_PROBLEM;
 }

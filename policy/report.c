@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -116,4 +117,24 @@ size_t
 report_count(const struct report *report)
 {
 	return report->problems->count + report->problems->dropped;
+}
+
+static int
+compare_problems(const void *a, const void *b)
+{
+	const struct problem *x = a, *y = b;
+
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	if (x->column != y->column)
+		return x->column < y->column ? -1 : 1;
+	return strcmp(x->text, y->text);
+}
+
+void
+report_sort(struct problems *problems)
+{
+	if (problems->count > 1)
+		qsort(problems->list, problems->count, sizeof(*problems->list),
+		    compare_problems);
 }

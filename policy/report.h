@@ -29,4 +29,7 @@ void report_no_memory(const struct report *report);
 /* How many were reported so far, kept or not. */
 size_t report_count(const struct report *report);
 
+/* In the order of the document. */
+void report_sort(struct problems *problems);
+
 #endif

@@ -23,6 +23,8 @@
 #define LIMIT_PORT_RANGES 64 /* in one rule */
 #define LIMIT_PATTERN 1024 /* one path or program glob */
 #define LIMIT_UPGRADE 64 /* a protocol's name in Upgrade */
+#define LIMIT_TOOLRC 1048576 /* a tool's configuration file */
+#define LIMIT_SET_HOSTS 1024 /* hosts that one tool's files name */
 #define LIMIT_CONFLICTS 1000000 /* pairs of rules compared for conflicts */
 
 /* What one run may name. */

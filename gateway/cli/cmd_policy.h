@@ -1,8 +1,8 @@
 /*
  * cmd_policy - exeat policy: check and explain, without a run.
  */
-#ifndef CLI_CMD_POLICY_H
-#define CLI_CMD_POLICY_H
+#ifndef GATEWAY_CLI_CMD_POLICY_H
+#define GATEWAY_CLI_CMD_POLICY_H
 
 #include "gateway/cli/command.h"
 

@@ -39,7 +39,7 @@ static const char usage[] =
     "  --quiet               no closing line\n"
     "\n"
     "A first policy, which lets npm install packages and nothing more:\n"
-    "  { \"version\": 1, \"rules\": [ { \"host\": \"@npm\" } ] }\n"
+    "  { \"version\": 1, \"rules\": [ { \"id\": \"npm\", \"host\": [\"@npm\"] } ] }\n"
     "\n"
     "  exeat run --policy policy.json -- npm test\n"
     "  exeat audit summary          what it reached, and what was refused\n"

@@ -4,8 +4,8 @@
  * gateway/main/exeat.c holds the table of them.  Results go to stdout,
  * diagnostics to stderr.
  */
-#ifndef CLI_COMMAND_H
-#define CLI_COMMAND_H
+#ifndef GATEWAY_CLI_COMMAND_H
+#define GATEWAY_CLI_COMMAND_H
 
 /* What a command's run returns; `exeat run` has its command's own codes. */
 enum command_exit {

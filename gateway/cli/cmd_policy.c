@@ -1,0 +1,527 @@
+#include "gateway/cli/cmd_policy.h"
+
+#include "gateway/cli/expand.h"
+#include "gateway/proc/clock.h"
+#include "policy/describe.h"
+#include "policy/explain.h"
+#include "policy/question.h"
+#include "policy/stack.h"
+#include "schema/json.h"
+#include "schema/limits.h"
+#include "schema/status.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: exeat policy check [--json] FILE...\n"
+    "       exeat policy explain [--json] FILE... --url URL [OPTIONS]\n"
+    "\n"
+    "check reads policies as `exeat run` would: it lists everything that is\n"
+    "wrong with them, each with its line and what to write instead, or says\n"
+    "in words what each rule covers.\n"
+    "\n"
+    "explain puts one question to the policies and tells the answer, the rule\n"
+    "that gave it, and why each rule that nearly matched did not.  Several\n"
+    "files are layers: all of them must allow.\n"
+    "\n"
+    "  --url URL         https, http, wss, ws, ssh, tcp or udp\n"
+    "  --method METHOD   of the request (default: GET)\n"
+    "  --upgrade TOKEN   ask for an upgrade, such as websocket\n"
+    "  --address ADDR    what the host resolves to: may it be dialled?\n"
+    "  --at TIME         as if it were then: 2026-03-01T09:00:00Z\n"
+    "  --json            for programs\n"
+    "\n"
+    "A policy, in policy.json; what no rule allows is denied:\n"
+    "  { \"version\": 1, \"rules\": [\n"
+    "      { \"id\": \"packages\", \"host\": [\"@npm\", \"@apt\"] },\n"
+    "      { \"id\": \"issues\", \"host\": [\"api.example.com\"],\n"
+    "        \"path\": [\"/repos/acme/*/issues/**\"], \"access\": \"write\" } "
+    "] }\n"
+    "\n"
+    "  exeat policy check policy.json\n"
+    "  exeat policy explain policy.json --url https://api.example.com/user\n"
+    "\n"
+    "Exit code: 0 fine, or allowed; 1 problems, or not allowed; 125 usage.\n";
+
+/* What one piece of JSON output has room for. */
+#define PIECE_SIZE 16384
+
+/* JSON written to stdout piece by piece, however long it gets. */
+struct printer {
+	struct json json;
+	struct cursor_writer out;
+	char bytes[PIECE_SIZE];
+};
+
+static void
+printer_init(struct printer *printer)
+{
+	printer->out = cursor_writer_of(printer->bytes, PIECE_SIZE);
+	printer->json = json_to(&printer->out);
+}
+
+static void
+printer_flush(struct printer *printer)
+{
+	(void)fwrite(printer->bytes, 1, printer->out.used, stdout);
+	printer->out = cursor_writer_of(printer->bytes, PIECE_SIZE);
+}
+
+static void
+print_problem(const char *file, const struct problem *problem)
+{
+	(void)printf("%s:", file);
+	if (problem->line > 0)
+		(void)printf("%u:%u:", problem->line, problem->column);
+	(void)printf(" %s", problem->text);
+	if (problem->path[0] != '\0' && problem->path[1] != '\0')
+		(void)printf(" (%s)", problem->path);
+	if (problem->cure[0] != '\0')
+		(void)printf("\n    %s", problem->cure);
+	(void)printf("\n");
+}
+
+static void
+print_problems(const char *file, const struct problems *problems)
+{
+	for (size_t i = 0; i < problems->count; i++)
+		print_problem(file, &problems->list[i]);
+	if (problems->dropped > 0)
+		(void)printf("%s: and %zu more\n", file, problems->dropped);
+}
+
+static void
+write_problems(struct printer *printer, const struct problems *problems)
+{
+	struct json *json = &printer->json;
+
+	json_open(json, "problems", '[');
+	for (size_t i = 0; i < problems->count; i++) {
+		const struct problem *problem = &problems->list[i];
+
+		json_open(json, NULL, '{');
+		json_number(json, "line", problem->line);
+		json_number(json, "column", problem->column);
+		json_text(json, "path", problem->path);
+		json_text(json, "text", problem->text);
+		json_text(json, "cure", problem->cure);
+		json_close(json, '}');
+		printer_flush(printer);
+	}
+	json_close(json, ']');
+	json_number(json, "more", (int64_t)problems->dropped);
+}
+
+/* What a rule covers, in words; of too many words the first. */
+static void
+words_of(const struct rule *rule, char *out, size_t size)
+{
+	struct cursor_writer words = cursor_writer_of(out, size - 1);
+
+	describe_rule(rule, &words);
+	out[words.used] = '\0';
+}
+
+static void
+print_rules(const char *file, const struct policy *policy)
+{
+	char words[PIECE_SIZE / 4];
+	size_t count = policy_rule_count(policy);
+
+	(void)printf("%s: %zu rule%s; what no rule allows is denied\n", file,
+	    count, count == 1 ? "" : "s");
+	for (size_t i = 0; i < count; i++) {
+		const struct rule *rule = policy_rule(policy, i);
+
+		words_of(rule, words, sizeof(words));
+		(void)printf("  %s: %s\n", rule_id(rule), words);
+	}
+}
+
+static void
+write_rules(struct printer *printer, const struct policy *policy)
+{
+	struct json *json = &printer->json;
+	char words[PIECE_SIZE / 4];
+
+	json_open(json, "rules", '[');
+	for (size_t i = 0; i < policy_rule_count(policy); i++) {
+		const struct rule *rule = policy_rule(policy, i);
+
+		words_of(rule, words, sizeof(words));
+		json_open(json, NULL, '{');
+		json_text(json, "id", rule_id(rule));
+		json_text(json, "action", rule_action_name(rule->action));
+		json_text(json, "covers", words);
+		json_close(json, '}');
+		printer_flush(printer);
+	}
+	json_close(json, ']');
+}
+
+static bool
+check_one(const char *file, struct printer *printer)
+{
+	struct expansion expansion = { 0 };
+	struct problems problems = { 0 };
+	bool well =
+	    expand_file(file, NULL, NULL, &expansion, &problems) == STATUS_OK;
+
+	if (printer != NULL) {
+		json_open(&printer->json, NULL, '{');
+		json_text(&printer->json, "file", file);
+		json_bool(&printer->json, "ok", well);
+		write_problems(printer, &problems);
+		if (well)
+			write_rules(printer, expansion.policy);
+		json_close(&printer->json, '}');
+	} else if (well) {
+		print_rules(file, expansion.policy);
+	} else {
+		print_problems(file, &problems);
+	}
+	problems_done(&problems);
+	expansion_done(&expansion);
+	return well;
+}
+
+struct options {
+	bool json, help;
+	const char *url, *method, *upgrade, *address, *at;
+};
+
+static int
+run_check(char **files, const struct options *options)
+{
+	struct printer *printer = NULL;
+	bool well = true;
+
+	if (options->json) {
+		printer = malloc(sizeof(*printer));
+		if (printer == NULL)
+			return COMMAND_FAILED;
+		printer_init(printer);
+		json_open(&printer->json, NULL, '[');
+	}
+	for (size_t i = 0; files[i] != NULL; i++)
+		well = check_one(files[i], printer) && well;
+	if (printer != NULL) {
+		json_close(&printer->json, ']');
+		printer_flush(printer);
+		(void)printf("\n");
+	}
+	free(printer);
+	return well ? COMMAND_OK : COMMAND_NO;
+}
+
+/* The policies of one question, and their stack. */
+struct layers {
+	const struct policy *policies[LIMIT_LAYERS];
+	const char *files[LIMIT_LAYERS];
+	size_t count;
+	struct stack *stack;
+};
+
+static void
+layers_done(struct layers *layers)
+{
+	stack_unref(layers->stack);
+	for (size_t i = 0; i < layers->count; i++)
+		policy_unref(layers->policies[i]);
+}
+
+/* False when a file has problems, which are told. */
+static bool
+load_layers(char **files, struct layers *ret)
+{
+	bool well = true;
+
+	*ret = (struct layers){ .count = 0 };
+	for (size_t i = 0; files[i] != NULL; i++) {
+		struct expansion expansion = { 0 };
+		struct problems problems = { 0 };
+
+		if (i >= LIMIT_LAYERS ||
+		    expand_file(files[i], NULL, NULL, &expansion, &problems) !=
+			STATUS_OK) {
+			print_problems(files[i], &problems);
+			problems_done(&problems);
+			well = false;
+			continue;
+		}
+		ret->files[ret->count] = files[i];
+		ret->policies[ret->count++] = policy_ref(expansion.policy);
+		expansion_done(&expansion);
+	}
+	if (well)
+		ret->stack = stack_new(ret->policies, ret->count);
+	return ret->stack != NULL;
+}
+
+static void
+on_line(const struct rule *rule, const char *why, void *arg)
+{
+	struct printer *printer = arg;
+
+	if (printer == NULL) {
+		(void)printf("    %s (%s): %s\n", rule_id(rule),
+		    rule_action_name(rule->action),
+		    why == NULL ? "matches" : why);
+		return;
+	}
+	json_open(&printer->json, NULL, '{');
+	json_text(&printer->json, "rule", rule_id(rule));
+	json_text(&printer->json, "action", rule_action_name(rule->action));
+	json_bool(&printer->json, "matches", why == NULL);
+	if (why != NULL)
+		json_text(&printer->json, "why", why);
+	json_close(&printer->json, '}');
+	printer_flush(printer);
+}
+
+static void
+print_layer(const struct layers *layers, size_t i, const struct facts *facts)
+{
+	struct verdict verdict;
+
+	(void)printf("  %s:\n", layers->files[i]);
+	explain_policy(layers->policies[i], facts, on_line, NULL, &verdict);
+	(void)printf("    answer: %s%s%s\n", verdict_name(verdict.kind),
+	    verdict.rule == NULL ? "" : ", by ",
+	    verdict.rule == NULL ? "" : rule_id(verdict.rule));
+}
+
+static void
+print_explanation(const struct layers *layers, const struct facts *facts,
+    const struct verdict *verdict, const char *words)
+{
+	(void)printf("%s: %s\n", verdict_name(verdict->kind), words);
+	if (verdict->reason != REASON_NONE)
+		(void)printf("  %s (%s)\n",
+		    reason_entry(verdict->reason)->title,
+		    reason_id(verdict->reason));
+	if (verdict->rule != NULL && rule_reason(verdict->rule) != NULL)
+		(void)printf("  %s\n", rule_reason(verdict->rule));
+	for (size_t i = 0; i < layers->count; i++)
+		print_layer(layers, i, facts);
+}
+
+static void
+write_layer(struct printer *printer, const struct layers *layers, size_t i,
+    const struct facts *facts)
+{
+	struct json *json = &printer->json;
+	struct verdict verdict;
+
+	json_open(json, NULL, '{');
+	json_text(json, "file", layers->files[i]);
+	json_open(json, "rules", '[');
+	explain_policy(layers->policies[i], facts, on_line, printer, &verdict);
+	json_close(json, ']');
+	json_text(json, "verdict", verdict_name(verdict.kind));
+	if (verdict.rule != NULL)
+		json_text(json, "rule", rule_id(verdict.rule));
+	json_close(json, '}');
+	printer_flush(printer);
+}
+
+static bool
+write_explanation(const struct layers *layers, const struct facts *facts,
+    const struct verdict *verdict, const char *words)
+{
+	struct printer *printer = malloc(sizeof(*printer));
+	struct json *json;
+
+	if (printer == NULL)
+		return false;
+	printer_init(printer);
+	json = &printer->json;
+	json_open(json, NULL, '{');
+	json_text(json, "question", words);
+	printer_flush(printer);
+	json_text(json, "verdict", verdict_name(verdict->kind));
+	json_text(json, "reason", reason_id(verdict->reason));
+	json_text(json, "tls",
+	    verdict->tls == VERDICT_TLS_PASSTHROUGH ? "passthrough"
+						    : "inspect");
+	if (verdict->rule != NULL)
+		json_text(json, "rule", rule_id(verdict->rule));
+	json_open(json, "layers", '[');
+	for (size_t i = 0; i < layers->count; i++)
+		write_layer(printer, layers, i, facts);
+	json_close(json, ']');
+	json_close(json, '}');
+	printer_flush(printer);
+	(void)printf("\n");
+	free(printer);
+	return true;
+}
+
+static int
+usage_error(const char *text)
+{
+	(void)fprintf(stderr, "exeat policy: %s\n%s", text, usage);
+	return COMMAND_FAILED;
+}
+
+/* The options as one question in words. */
+static bool
+words_of_options(const struct options *options, char *out, size_t size)
+{
+	const char *method = options->method == NULL ? "" : options->method;
+	const char *upgrade = options->upgrade, *at = options->at;
+	int length = snprintf(out, size, "%s%s%s%s%s%s%s", method,
+	    method[0] == '\0' ? "" : " ", options->url,
+	    upgrade == NULL ? "" : " upgrade=", upgrade == NULL ? "" : upgrade,
+	    at == NULL ? "" : " at=", at == NULL ? "" : at);
+
+	return length > 0 && (size_t)length < size;
+}
+
+/* Whether the address that a name leads to would be dialled. */
+static int
+explain_address(const struct layers *layers, const struct facts *facts,
+    const struct options *options)
+{
+	struct address address;
+
+	if (address_parse(options->address, strlen(options->address),
+		&address) != STATUS_OK)
+		return usage_error("--address needs an address in full");
+	if (stack_may_dial(layers->stack, facts, &address))
+		return COMMAND_OK;
+	if (!options->json)
+		(void)printf("deny: %s is a %s address, and no rule for this "
+			     "host opens it (special_address)\n",
+		    options->address,
+		    address_kind_name(address_kind(&address)));
+	return COMMAND_NO;
+}
+
+static int
+answer(const struct layers *layers, const struct question *question,
+    const struct options *options, const char *words)
+{
+	const struct facts *facts = &question->facts;
+	struct verdict verdict;
+
+	stack_decide(layers->stack, facts, &verdict);
+	if (options->address != NULL && verdict_allows(&verdict)) {
+		int code = explain_address(layers, facts, options);
+
+		if (code != COMMAND_OK)
+			return code;
+	}
+	if (!options->json)
+		print_explanation(layers, facts, &verdict, words);
+	else if (!write_explanation(layers, facts, &verdict, words))
+		return COMMAND_FAILED;
+	return verdict_allows(&verdict) ? COMMAND_OK : COMMAND_NO;
+}
+
+static int
+run_explain(char **files, const struct options *options)
+{
+	struct question *question = malloc(sizeof(*question));
+	char words[LIMIT_HTTP_URI];
+	struct problem problem = { 0 };
+	struct layers layers = { 0 };
+	int code = COMMAND_NO;
+
+	if (options->url == NULL) {
+		free(question);
+		return usage_error("explain needs --url");
+	}
+	if (question == NULL ||
+	    !words_of_options(options, words, sizeof(words))) {
+		code = usage_error("this question is too long");
+	} else if (question_read(cursor_of_text(words), clock_wall_us(),
+		       question, &problem) != STATUS_OK) {
+		(void)fprintf(stderr, "exeat policy: %s; %s\n", problem.text,
+		    problem.cure);
+		code = COMMAND_FAILED;
+	} else if (load_layers(files, &layers)) {
+		code = answer(&layers, question, options, words);
+	}
+	layers_done(&layers);
+	free(question);
+	return code;
+}
+
+static const struct option long_options[] = {
+	{ "help", no_argument, NULL, 'h' },
+	{ "json", no_argument, NULL, 'j' },
+	{ "url", required_argument, NULL, 'u' },
+	{ "method", required_argument, NULL, 'm' },
+	{ "upgrade", required_argument, NULL, 'g' },
+	{ "address", required_argument, NULL, 'a' },
+	{ "at", required_argument, NULL, 't' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static bool
+take_option(int option, struct options *options)
+{
+	switch (option) {
+	case 'h':
+		options->help = true;
+		return true;
+	case 'j':
+		options->json = true;
+		return true;
+	case 'u':
+		options->url = optarg;
+		return true;
+	case 'm':
+		options->method = optarg;
+		return true;
+	case 'g':
+		options->upgrade = optarg;
+		return true;
+	case 'a':
+		options->address = optarg;
+		return true;
+	case 't':
+		options->at = optarg;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int
+run_policy(int argc, char **argv)
+{
+	struct options options = { 0 };
+	const char *verb = argc > 1 ? argv[1] : "";
+	int option;
+
+	optind = 1;
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
+	while ((option = getopt_long(argc, argv, "h", long_options, NULL)) >= 0)
+		if (!take_option(option, &options))
+			return COMMAND_FAILED;
+	if (options.help) {
+		(void)fputs(usage, stdout);
+		return COMMAND_OK;
+	}
+	if (optind < argc)
+		verb = argv[optind++];
+	if (optind >= argc)
+		return usage_error("name a command and a policy file");
+	if (strcmp(verb, "check") == 0)
+		return run_check(argv + optind, &options);
+	if (strcmp(verb, "explain") == 0)
+		return run_explain(argv + optind, &options);
+	return usage_error("the commands are check and explain");
+}
+
+const struct command cmd_policy = {
+	.name = "policy",
+	.summary = "check policies, and explain what they answer",
+	.usage = usage,
+	.run = run_policy,
+};

@@ -1,0 +1,17 @@
+/*
+ * describe - what a rule covers, in words.
+ */
+#ifndef POLICY_DESCRIBE_H
+#define POLICY_DESCRIBE_H
+
+#include "policy/rule.h"
+
+/* One sentence without a period; long lists are cut and counted. */
+void describe_rule(const struct rule *rule, struct cursor_writer *out);
+
+/* Parts of it, for other sentences. */
+void describe_ports(const struct rule *rule, struct cursor_writer *out);
+void describe_methods(const struct rule *rule, struct cursor_writer *out);
+void describe_paths(const struct rule *rule, struct cursor_writer *out);
+
+#endif
