@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-union output {
+struct output {
 	uint64_t number;
 	struct cursor part;
 	char text[16];
@@ -16,7 +16,7 @@ union output {
 
 /* Whether it worked. */
 static bool
-read_one(unsigned which, struct cursor *c, union output *out)
+read_one(unsigned which, struct cursor *c, struct output *out)
 {
 	uint8_t u8;
 	uint16_t u16;
@@ -54,23 +54,31 @@ read_one(unsigned which, struct cursor *c, union output *out)
 	}
 }
 
+static void
+check_failure(struct cursor before, struct cursor after, const struct output *a,
+    const struct output *b)
+{
+	assert(after.at == before.at && after.left == before.left);
+	assert(a->number == b->number);
+	assert(a->part.at == b->part.at && a->part.left == b->part.left);
+	assert(memcmp(a->text, b->text, sizeof(a->text)) == 0);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
+	const struct output untouched = { .number = 77, .text = "untouched" };
 	struct cursor c = cursor_of(bytes, length);
 	uint8_t which;
 
 	while (cursor_u8(&c, &which)) {
+		struct output out = untouched;
 		struct cursor before = c;
-		union output out = { .text = "untouched" }, same = out;
 
-		if (read_one(which % 14, &c, &out)) {
-			assert(c.left <= before.left);
-			assert(c.at + c.left == bytes + length);
-			continue;
-		}
-		assert(c.at == before.at && c.left == before.left);
-		assert(memcmp(&out, &same, sizeof(out)) == 0);
+		if (!read_one(which % 14, &c, &out))
+			check_failure(before, c, &out, &untouched);
+		assert(
+		    c.left <= before.left && c.at + c.left == bytes + length);
 	}
 	return 0;
 }

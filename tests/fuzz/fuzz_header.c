@@ -30,23 +30,31 @@ check_lines(const struct header *header)
 	assert(cursor_is_empty(&rest) && lines == header->count);
 }
 
+/* Adds one field, and gives how many members its value has as a list. */
+static size_t
+add_field(struct header *header, struct cursor name, struct cursor value)
+{
+	struct cursor member;
+	size_t members = 0;
+	bool added = header_add(header, name, value) == STATUS_OK;
+
+	assert(!added ||
+	       header_same(header->fields[header->count - 1].name, name));
+	for (; header_member(&value, &member); members++)
+		assert(!cursor_is_empty(&member));
+	return members;
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	struct cursor rest = cursor_of(bytes, length), name, value, member;
+	struct cursor rest = cursor_of(bytes, length), name, value;
 	struct header header = { .count = 0 };
 	size_t members = 0;
 
 	while (cursor_until(&rest, '\n', &name) &&
-	       cursor_until(&rest, '\n', &value)) {
-		if (header_add(&header, name, value) == STATUS_OK)
-			assert(header_same(
-			    header.fields[header.count - 1].name, name));
-		while (header_member(&value, &member)) {
-			assert(!cursor_is_empty(&member));
-			members++;
-		}
-	}
+	       cursor_until(&rest, '\n', &value))
+		members += add_field(&header, name, value);
 	assert(members <= length);
 	check_lines(&header);
 	if (header_set(&header, "x", cursor_of_text("y")) == STATUS_OK)

@@ -70,77 +70,77 @@ odd_spellings_are_refused(void **state)
 }
 
 /* B07 and B09: each special range, its first and last address, and around. */
+static const struct {
+	const char *text;
+	enum address_kind kind;
+} kinds[] = {
+	{ "0.0.0.0", ADDRESS_UNSPECIFIED },
+	{ "0.255.255.255", ADDRESS_UNSPECIFIED },
+	{ "1.0.0.0", ADDRESS_PUBLIC },
+	{ "9.255.255.255", ADDRESS_PUBLIC },
+	{ "10.0.0.0", ADDRESS_PRIVATE },
+	{ "10.255.255.255", ADDRESS_PRIVATE },
+	{ "11.0.0.0", ADDRESS_PUBLIC },
+	{ "100.63.255.255", ADDRESS_PUBLIC },
+	{ "100.64.0.0", ADDRESS_SHARED },
+	{ "100.100.100.200", ADDRESS_METADATA },
+	{ "100.127.255.255", ADDRESS_SHARED },
+	{ "100.128.0.0", ADDRESS_PUBLIC },
+	{ "127.0.0.1", ADDRESS_LOOPBACK },
+	{ "127.255.255.255", ADDRESS_LOOPBACK },
+	{ "128.0.0.0", ADDRESS_PUBLIC },
+	{ "169.254.0.1", ADDRESS_LINK_LOCAL },
+	{ "169.254.169.254", ADDRESS_METADATA },
+	{ "169.254.169.253", ADDRESS_LINK_LOCAL },
+	{ "172.15.255.255", ADDRESS_PUBLIC },
+	{ "172.16.0.0", ADDRESS_PRIVATE },
+	{ "172.31.255.255", ADDRESS_PRIVATE },
+	{ "172.32.0.0", ADDRESS_PUBLIC },
+	{ "192.0.2.1", ADDRESS_DOCUMENTATION },
+	{ "192.168.255.255", ADDRESS_PRIVATE },
+	{ "198.17.255.255", ADDRESS_PUBLIC },
+	{ "198.18.0.0", ADDRESS_BENCHMARK },
+	{ "198.19.255.255", ADDRESS_BENCHMARK },
+	{ "198.20.0.0", ADDRESS_PUBLIC },
+	{ "223.255.255.255", ADDRESS_PUBLIC },
+	{ "224.0.0.0", ADDRESS_MULTICAST },
+	{ "240.0.0.0", ADDRESS_RESERVED },
+	{ "255.255.255.254", ADDRESS_RESERVED },
+	{ "255.255.255.255", ADDRESS_BROADCAST },
+	{ "::", ADDRESS_UNSPECIFIED },
+	{ "::1", ADDRESS_LOOPBACK },
+	{ "2606:4700::1", ADDRESS_PUBLIC },
+	{ "2001:db8::1", ADDRESS_DOCUMENTATION },
+	{ "2001::1", ADDRESS_RESERVED },
+	{ "fc00::1", ADDRESS_PRIVATE },
+	{ "fdff::1", ADDRESS_PRIVATE },
+	{ "fd00:ec2::254", ADDRESS_METADATA },
+	{ "fe80::1", ADDRESS_LINK_LOCAL },
+	{ "febf::1", ADDRESS_LINK_LOCAL },
+	{ "ff02::1", ADDRESS_MULTICAST },
+	/* The IPv4 address inside decides. */
+	{ "::ffff:169.254.169.254", ADDRESS_METADATA },
+	{ "::ffff:0.0.0.0", ADDRESS_UNSPECIFIED },
+	{ "::127.0.0.1", ADDRESS_LOOPBACK },
+	{ "64:ff9b::10.0.0.1", ADDRESS_PRIVATE },
+	{ "64:ff9b::8.8.8.8", ADDRESS_PUBLIC },
+	{ "2002:7f00:1::", ADDRESS_LOOPBACK },
+	{ "2002:808:808::1", ADDRESS_PUBLIC },
+	/* Where in it the IPv4 address stands, only its net knows. */
+	{ "64:ff9b:1:a00:0:100:808:808", ADDRESS_RESERVED },
+};
+
 static void
 special_ranges_end_where_they_end(void **state)
 {
-	static const struct {
-		const char *text;
-		enum address_kind kind;
-	} rows[] = {
-		{ "0.0.0.0", ADDRESS_UNSPECIFIED },
-		{ "0.255.255.255", ADDRESS_UNSPECIFIED },
-		{ "1.0.0.0", ADDRESS_PUBLIC },
-		{ "9.255.255.255", ADDRESS_PUBLIC },
-		{ "10.0.0.0", ADDRESS_PRIVATE },
-		{ "10.255.255.255", ADDRESS_PRIVATE },
-		{ "11.0.0.0", ADDRESS_PUBLIC },
-		{ "100.63.255.255", ADDRESS_PUBLIC },
-		{ "100.64.0.0", ADDRESS_SHARED },
-		{ "100.100.100.200", ADDRESS_METADATA },
-		{ "100.127.255.255", ADDRESS_SHARED },
-		{ "100.128.0.0", ADDRESS_PUBLIC },
-		{ "127.0.0.1", ADDRESS_LOOPBACK },
-		{ "127.255.255.255", ADDRESS_LOOPBACK },
-		{ "128.0.0.0", ADDRESS_PUBLIC },
-		{ "169.254.0.1", ADDRESS_LINK_LOCAL },
-		{ "169.254.169.254", ADDRESS_METADATA },
-		{ "169.254.169.253", ADDRESS_LINK_LOCAL },
-		{ "172.15.255.255", ADDRESS_PUBLIC },
-		{ "172.16.0.0", ADDRESS_PRIVATE },
-		{ "172.31.255.255", ADDRESS_PRIVATE },
-		{ "172.32.0.0", ADDRESS_PUBLIC },
-		{ "192.0.2.1", ADDRESS_DOCUMENTATION },
-		{ "192.168.255.255", ADDRESS_PRIVATE },
-		{ "198.17.255.255", ADDRESS_PUBLIC },
-		{ "198.18.0.0", ADDRESS_BENCHMARK },
-		{ "198.19.255.255", ADDRESS_BENCHMARK },
-		{ "198.20.0.0", ADDRESS_PUBLIC },
-		{ "223.255.255.255", ADDRESS_PUBLIC },
-		{ "224.0.0.0", ADDRESS_MULTICAST },
-		{ "240.0.0.0", ADDRESS_RESERVED },
-		{ "255.255.255.254", ADDRESS_RESERVED },
-		{ "255.255.255.255", ADDRESS_BROADCAST },
-		{ "::", ADDRESS_UNSPECIFIED },
-		{ "::1", ADDRESS_LOOPBACK },
-		{ "2606:4700::1", ADDRESS_PUBLIC },
-		{ "2001:db8::1", ADDRESS_DOCUMENTATION },
-		{ "2001::1", ADDRESS_RESERVED },
-		{ "fc00::1", ADDRESS_PRIVATE },
-		{ "fdff::1", ADDRESS_PRIVATE },
-		{ "fd00:ec2::254", ADDRESS_METADATA },
-		{ "fe80::1", ADDRESS_LINK_LOCAL },
-		{ "febf::1", ADDRESS_LINK_LOCAL },
-		{ "ff02::1", ADDRESS_MULTICAST },
-		/* The IPv4 address inside decides. */
-		{ "::ffff:169.254.169.254", ADDRESS_METADATA },
-		{ "::ffff:0.0.0.0", ADDRESS_UNSPECIFIED },
-		{ "::127.0.0.1", ADDRESS_LOOPBACK },
-		{ "64:ff9b::10.0.0.1", ADDRESS_PRIVATE },
-		{ "64:ff9b::8.8.8.8", ADDRESS_PUBLIC },
-		{ "2002:7f00:1::", ADDRESS_LOOPBACK },
-		{ "2002:808:808::1", ADDRESS_PUBLIC },
-		/* Where in it the IPv4 address stands, only its net knows. */
-		{ "64:ff9b:1:a00:0:100:808:808", ADDRESS_RESERVED },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct address address = address_of(rows[i].text);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct address address = address_of(kinds[i].text);
 		enum address_kind kind = address_kind(&address);
 
-		if (kind != rows[i].kind)
+		if (kind != kinds[i].kind)
 			fail_msg(
-			    "%s is %s", rows[i].text, address_kind_name(kind));
+			    "%s is %s", kinds[i].text, address_kind_name(kind));
 	}
 }
 

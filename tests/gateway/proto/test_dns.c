@@ -142,8 +142,8 @@ a_text_is_cut_to_the_room_between_characters(void **state)
 	struct cursor got;
 
 	(void)state;
-	for (size_t i = 0; i < 1000; i++)
-		memcpy(text + 2 * i, "\xc3\xa9", 2);
+	for (size_t i = 0; i < 2000; i++)
+		text[i] = i % 2 == 0 ? '\xc3' : '\xa9';
 	got = answer_of(&query, &answer, DNS_UDP);
 	assert_in_range(got.left, 511, 512);
 	assert_int_equal(got.at[got.left - 1], 0xa9);

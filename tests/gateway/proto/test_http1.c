@@ -150,12 +150,13 @@ interim_responses_are_told_from_final_ones(void **state)
 static size_t
 head_of(size_t length)
 {
-	static const char begin[] = "GET / HTTP/1.1\r\nHost: a.test\r\nFill: ";
-	size_t fixed = strlen(begin);
+	struct cursor text =
+	    cursor_of_text("GET / HTTP/1.1\r\nHost: a.test\r\nFill: ");
+	struct cursor end = cursor_of_text("\r\n\r\n");
 
 	memset(head, 'x', sizeof(head));
-	memcpy(head, begin, fixed);
-	memcpy(head + length - 4, "\r\n\r\n", 4);
+	assert_true(cursor_copy(&text, text.left, head));
+	assert_true(cursor_copy(&end, 4, head + length - 4));
 	return length;
 }
 

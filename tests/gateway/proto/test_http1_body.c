@@ -184,7 +184,8 @@ lines_without_end_are_refused_at_their_limit(void **state)
 
 	(void)state;
 	memset(line, 'a', sizeof(line));
-	memcpy(line, "5;", 2);
+	line[0] = '5';
+	line[1] = ';';
 	bytes = cursor_of(line, LIMIT_CHUNK_LINE - 1);
 	assert_int_equal(
 	    http1_body_read(&body, &bytes, &slice, NULL), PARSE_MORE);
@@ -192,7 +193,8 @@ lines_without_end_are_refused_at_their_limit(void **state)
 	assert_int_equal(
 	    http1_body_read(&body, &bytes, &slice, NULL), PARSE_BAD);
 	body = body_of(MESSAGE_CHUNKED, 0);
-	memcpy(line, "0\r\nA: ", 6);
+	bytes = cursor_of_text("0\r\nA: ");
+	assert_true(cursor_copy(&bytes, 6, line));
 	bytes = cursor_of(line, LIMIT_HTTP_TRAILERS + 2);
 	assert_int_equal(
 	    http1_body_read(&body, &bytes, &slice, NULL), PARSE_MORE);

@@ -24,12 +24,13 @@
 
 #include <cmocka.h>
 
-#define FILE_MAX (128 * 1024)
+#define FILE_MAX 131072
 
 struct vector {
 	const char *name; /* behind the kind */
 	unsigned char bytes[FILE_MAX];
 	size_t length;
+	enum http1_fault fault; /* of the last try, where there are faults */
 };
 
 static unsigned char written[FILE_MAX];
@@ -63,13 +64,13 @@ exactly(const unsigned char *bytes, size_t length, unsigned char **ret_block)
 /* ---- requests ---- */
 
 static enum parse_result
-parse_request(const struct vector *vector, size_t length,
-    struct cursor_writer *out, enum http1_fault *fault)
+parse_request(struct vector *vector, size_t length, struct cursor_writer *out)
 {
 	unsigned char *block;
 	struct cursor bytes = exactly(vector->bytes, length, &block);
 	struct request request;
-	enum parse_result result = http1_request_parse(bytes, &request, fault);
+	enum parse_result result =
+	    http1_request_parse(bytes, &request, &vector->fault);
 	enum http1_connection connection = HTTP1_KEEP;
 
 	if (result == PARSE_OK && out != NULL) {
@@ -87,8 +88,7 @@ parse_request(const struct vector *vector, size_t length,
 /* ---- responses: the name begins with the method ---- */
 
 static enum parse_result
-parse_response(const struct vector *vector, size_t length,
-    struct cursor_writer *out, enum http1_fault *fault)
+parse_response(struct vector *vector, size_t length, struct cursor_writer *out)
 {
 	bool head = strncmp(vector->name, "HEAD.", 5) == 0;
 	enum http1_connection connection = HTTP1_KEEP;
@@ -96,7 +96,7 @@ parse_response(const struct vector *vector, size_t length,
 	struct cursor bytes = exactly(vector->bytes, length, &block);
 	struct response response;
 	enum parse_result result = http1_response_parse(
-	    bytes, head ? "HEAD" : "GET", &response, fault);
+	    bytes, head ? "HEAD" : "GET", &response, &vector->fault);
 
 	if (result == PARSE_OK && out != NULL) {
 		assert_in_range(response.length, 1, length);
@@ -135,8 +135,7 @@ read_body(struct http1_body *body, struct cursor bytes, size_t *used,
 }
 
 static enum parse_result
-parse_chunked(const struct vector *vector, size_t length,
-    struct cursor_writer *out, enum http1_fault *fault)
+parse_chunked(struct vector *vector, size_t length, struct cursor_writer *out)
 {
 	struct message_body chunked = { .framing = MESSAGE_CHUNKED };
 	struct http1_body body = http1_body_of(chunked);
@@ -146,7 +145,6 @@ parse_chunked(const struct vector *vector, size_t length,
 	size_t used;
 	enum parse_result result;
 
-	(void)fault;
 	result = read_body(&body, bytes, &used, out == NULL ? &ignored : out);
 	free(block);
 	if (result == PARSE_OK)
@@ -189,15 +187,13 @@ describe_hello(const struct clienthello *hello, struct cursor_writer *out)
 }
 
 static enum parse_result
-parse_hello(const struct vector *vector, size_t length,
-    struct cursor_writer *out, enum http1_fault *fault)
+parse_hello(struct vector *vector, size_t length, struct cursor_writer *out)
 {
 	unsigned char *block;
 	struct cursor bytes = exactly(vector->bytes, length, &block);
 	struct clienthello hello;
 	enum parse_result result = clienthello_parse(bytes, &hello);
 
-	(void)fault;
 	if (result == PARSE_OK && out != NULL)
 		describe_hello(&hello, out);
 	free(block);
@@ -243,15 +239,13 @@ whole_fault(const struct vector *vector)
 }
 
 static enum parse_result
-parse_dns(const struct vector *vector, size_t length, struct cursor_writer *out,
-    enum http1_fault *fault)
+parse_dns(struct vector *vector, size_t length, struct cursor_writer *out)
 {
 	unsigned char *block;
 	struct cursor bytes = exactly(vector->bytes, length, &block);
 	struct dns_query query;
 	int status = dns_query_parse(bytes, &query);
 
-	(void)fault;
 	free(block);
 	if (status == STATUS_OK && out != NULL)
 		describe_query(&query, out);
@@ -267,8 +261,8 @@ parse_dns(const struct vector *vector, size_t length, struct cursor_writer *out,
 
 static const struct kind {
 	const char *name;
-	enum parse_result (*parse)(const struct vector *vector, size_t length,
-	    struct cursor_writer *out, enum http1_fault *fault);
+	enum parse_result (*parse)(
+	    struct vector *vector, size_t length, struct cursor_writer *out);
 	bool has_fault;
 } kinds[] = {
 	{ "request.", parse_request, true },
@@ -295,7 +289,6 @@ try_good(int folder, const char *name)
 	static unsigned char expected[FILE_MAX];
 	const struct kind *kind = kind_of(name);
 	struct cursor_writer out = cursor_writer_of(written, sizeof(written));
-	enum http1_fault fault = HTTP1_NO_FAULT;
 	enum parse_result result;
 	char path[300];
 	size_t length;
@@ -304,14 +297,14 @@ try_good(int folder, const char *name)
 	length = load(folder, path, expected);
 	vector.name = name + strlen(kind->name);
 	vector.length = load(folder, name, vector.bytes);
-	result = kind->parse(&vector, vector.length, &out, &fault);
+	result = kind->parse(&vector, vector.length, &out);
 	if (result != PARSE_OK)
-		fail_msg("%s: %s", name, http1_fault_id(fault));
+		fail_msg("%s: %s", name, http1_fault_id(vector.fault));
 	if (out.used != length || memcmp(written, expected, length) != 0)
 		fail_msg("%s became\n%.*s", name, (int)out.used,
 		    (const char *)written);
 	for (size_t cut = 0; cut < vector.length; cut++)
-		if (kind->parse(&vector, cut, NULL, &fault) == PARSE_BAD)
+		if (kind->parse(&vector, cut, NULL) == PARSE_BAD)
 			fail_msg("%s is bad at %zu", name, cut);
 }
 
@@ -320,21 +313,20 @@ try_bad(int folder, const char *name)
 {
 	static struct vector vector;
 	const struct kind *kind = kind_of(name);
-	enum http1_fault fault = HTTP1_NO_FAULT;
 	const char *id;
 
 	vector.name = name + strlen(kind->name);
 	vector.length = load(folder, name, vector.bytes);
-	if (kind->parse(&vector, vector.length, NULL, &fault) != PARSE_BAD)
+	if (kind->parse(&vector, vector.length, NULL) != PARSE_BAD)
 		fail_msg("%s is not refused", name);
-	id = http1_fault_id(fault);
+	id = http1_fault_id(vector.fault);
 	if (kind->has_fault && (strncmp(vector.name, id, strlen(id)) != 0 ||
 				   vector.name[strlen(id)] != '.'))
 		fail_msg("%s is refused for %s", name, id);
 	/* Large ones are cut less finely, for time alone. */
 	for (size_t cut = 0;
 	     cut<vector.length; cut += vector.length> 20000 ? 997 : 1)
-		if (kind->parse(&vector, cut, NULL, &fault) == PARSE_OK)
+		if (kind->parse(&vector, cut, NULL) == PARSE_OK)
 			fail_msg("%s is good at %zu", name, cut);
 }
 
