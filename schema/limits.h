@@ -107,6 +107,7 @@
 #define LIMIT_IDLE_MS 3600000 /* an hour without a byte */
 #define LIMIT_REFUSE_MS 2000 /* a refusal gets this long to be read */
 #define LIMIT_CLOSE_MS 2000
+#define LIMIT_AUDIT_GRACE_MS 5000 /* then flows under way are ended */
 #define LIMIT_AUDIT_WAIT_MS 2000 /* then 503 audit_unavailable */
 #define LIMIT_AUDIT_COMMIT_MS 100 /* the longest a row waits for others */
 #define LIMIT_AUDIT_RETRY_MS 200 /* between attempts on a full disk */

@@ -125,6 +125,10 @@ static const struct reason_entry entries[] = {
 	    ALERT_INTERNAL_ERROR },
 	{ "stopping", "This run is ending", "", REASON_STOPPING, FAULT_GATEWAY,
 	    503, EDE_NOT_READY, ALERT_INTERNAL_ERROR },
+	{ "unsupported", "This gateway does not speak this protocol here",
+	    "Use HTTP/1.1, or ask for a rule that passes the connection on.",
+	    REASON_UNSUPPORTED, FAULT_GATEWAY, 501, EDE_OTHER,
+	    ALERT_HANDSHAKE_FAILURE },
 };
 
 enum {

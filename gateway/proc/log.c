@@ -29,6 +29,12 @@ log_begin(const char *program, const char *run, enum log_level level)
 	self.level = level;
 }
 
+void
+log_run(const char *run)
+{
+	self.run = run;
+}
+
 enum log_level
 log_level_of(const char *name, enum log_level fallback)
 {

@@ -21,6 +21,9 @@ enum log_level {
 /* Both are borrowed for good; run may be NULL. */
 void log_begin(const char *program, const char *run, enum log_level level);
 
+/* From when on the run is known; borrowed for good. */
+void log_run(const char *run);
+
 /* The level named by EXEAT_LOG (error, warning, info, debug), or fallback. */
 enum log_level log_level_of(const char *name, enum log_level fallback);
 

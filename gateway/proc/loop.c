@@ -113,6 +113,13 @@ loop_undefer(struct loop *loop, struct loop_deferred *item)
 	item->waiting = 0;
 }
 
+void
+loop_settle(struct loop *loop)
+{
+	while (loop->first != NULL)
+		on_turn(-1, 0, loop);
+}
+
 static void
 on_signal(evutil_socket_t number, short what, void *arg)
 {

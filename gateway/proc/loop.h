@@ -38,6 +38,12 @@ void loop_defer(struct loop *loop, struct loop_deferred *item);
 /* Takes it off again if it waits. */
 void loop_undefer(struct loop *loop, struct loop_deferred *item);
 
+/*
+ * Does what was put off, and what that puts off, now: for taking things down
+ * behind the loop.
+ */
+void loop_settle(struct loop *loop);
+
 /* The signal number arrives as a call; NULL when there is no memory. */
 struct loop_signal *loop_signal_new(
     struct loop *loop, int number, loop_call *call, void *arg) MUST_CHECK;
