@@ -1,0 +1,186 @@
+#include "gateway/dns/stub.h"
+
+#include "gateway/audit/sink.h"
+#include "gateway/dns/names.h"
+#include "gateway/proc/clock.h"
+#include "gateway/proc/log.h"
+#include "gateway/run/run.h"
+#include "policy/facts.h"
+#include "policy/rule.h"
+#include "policy/stack.h"
+#include "policy/verdict.h"
+#include "schema/event.h"
+#include "schema/status.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names never change their address in a run; a policy may change. */
+#define ANSWER_TTL 60
+
+/* Questions that were refused and have their row: one slot a hash. */
+#define REFUSED_SLOTS 4096
+
+struct stub {
+	struct run *run;
+	struct names *names;
+	struct sink *sink;
+	uint64_t refused[REFUSED_SLOTS];
+};
+
+/* What is found out about one question. */
+struct ruling {
+	struct verdict verdict;
+	enum reason reason;
+	struct address address;
+	bool has_address;
+	bool is_new; /* it deserves a row */
+};
+
+struct stub *
+stub_new(struct run *run, struct names *names, struct sink *sink)
+{
+	struct stub *stub = calloc(1, sizeof(*stub));
+
+	if (stub == NULL)
+		return NULL;
+	stub->run = run;
+	stub->names = names;
+	stub->sink = sink;
+	return stub;
+}
+
+void
+stub_free(struct stub *stub)
+{
+	free(stub);
+}
+
+/* Whether this question was refused lately; it counts as such from now on. */
+static bool
+was_refused(struct stub *stub, const struct dns_query *query)
+{
+	uint64_t hash = 0xcbf29ce484222325 ^ query->type;
+	uint64_t *slot;
+
+	for (size_t i = 0; i < query->name_length; i++) {
+		hash ^= query->name[i];
+		hash *= 0x100000001b3;
+	}
+	slot = &stub->refused[(hash ^ hash >> 32) % REFUSED_SLOTS];
+	if (*slot == hash)
+		return true;
+	*slot = hash;
+	return false;
+}
+
+static void
+give_address(
+    struct stub *stub, const struct dns_query *query, struct ruling *ruling)
+{
+	struct name_addresses both;
+
+	if (names_give(stub->names, &query->host, &both, &ruling->is_new) !=
+	    STATUS_OK) {
+		ruling->reason = REASON_OVERLOAD;
+		ruling->is_new = true;
+		return;
+	}
+	ruling->has_address = true;
+	ruling->address = query->type == DNS_TYPE_A ? both.v4 : both.v6;
+}
+
+static void
+rule_on(struct stub *stub, const struct dns_query *query, struct ruling *ruling)
+{
+	struct facts facts = { .stage = STAGE_NAME,
+		.now_us = clock_wall_us(),
+		.by_name = true,
+		.host = query->host };
+
+	*ruling = (struct ruling){ .verdict = { .kind = VERDICT_DENY } };
+	if (!hostname_is_set(&query->host) || query->class != DNS_CLASS_IN) {
+		ruling->reason = REASON_DNS_POLICY;
+		return;
+	}
+	stack_decide(stub->run->stack, &facts, &ruling->verdict);
+	if (ruling->verdict.kind == VERDICT_DENY) {
+		ruling->reason = ruling->verdict.reason;
+		return;
+	}
+	if (query->type == DNS_TYPE_A || query->type == DNS_TYPE_AAAA)
+		give_address(stub, query, ruling);
+	else if (query->type != DNS_TYPE_HTTPS && query->type != DNS_TYPE_SVCB)
+		ruling->reason = REASON_DNS_POLICY;
+}
+
+static void
+record(struct stub *stub, const struct dns_query *query,
+    const struct ruling *ruling, enum dns_rcode rcode)
+{
+	char name[DNS_NAME_TEXT_MAX], type[DNS_TYPE_TEXT_MAX];
+	struct event event = event_empty();
+	bool refused = ruling->reason != REASON_NONE;
+	const uint8_t *digest;
+
+	dns_name_print(query, name);
+	dns_type_print(query->type, type);
+	event.kind = EVENT_DNS;
+	event.verdict = refused ? EVENT_DENY : EVENT_ALLOW;
+	event.reason = ruling->reason;
+	event.ts_us = clock_wall_us();
+	event.l7 = EVENT_L7_DNS;
+	event.verb = cursor_of_text(type);
+	event.object = cursor_of_text(name);
+	event.host = cursor_of(query->host.text, query->host.length);
+	event.status = rcode;
+	digest = run_digest(stub->run, ruling->verdict.policy);
+	if (ruling->verdict.rule != NULL && digest != NULL) {
+		event.rule = cursor_of_text(rule_id(ruling->verdict.rule));
+		event.policy = cursor_of(digest, ORDER_DIGEST);
+	}
+	if (sink_put(stub->sink, &event, NULL) != STATUS_OK)
+		log_warning("a question has no row: the audit is gone");
+}
+
+bool
+stub_answer(struct stub *stub, struct cursor message,
+    enum dns_transport transport, struct cursor_writer *out)
+{
+	struct dns_query query;
+	struct ruling ruling;
+	struct dns_answer answer = { .rcode = DNS_NOERROR, .ttl = ANSWER_TTL };
+	const struct reason_entry *entry;
+	char text[128];
+	int length;
+
+	if (dns_query_parse(message, &query) != STATUS_OK)
+		return false;
+	if (query.fault != DNS_NOERROR) {
+		answer.rcode = query.fault;
+		return dns_answer_write(&query, &answer, transport, out) ==
+		       STATUS_OK;
+	}
+	rule_on(stub, &query, &ruling);
+	if (ruling.reason != REASON_NONE) {
+		entry = reason_entry(ruling.reason);
+		length = snprintf(text, sizeof(text), "exeat: %s: %s",
+		    entry->id, entry->title);
+		answer.rcode = DNS_REFUSED;
+		answer.has_ede = true;
+		answer.ede = entry->ede;
+		answer.ede_text = length < 0 ? NULL : text;
+		ruling.is_new = !was_refused(stub, &query);
+	}
+	if (ruling.has_address) {
+		answer.addresses = &ruling.address;
+		answer.count = 1;
+	}
+	/* Without a row there is no name: what it leads to is unknown. */
+	if (ruling.is_new && !sink_is_open(stub->sink))
+		answer = (struct dns_answer){ .rcode = DNS_SERVFAIL };
+	else if (ruling.is_new)
+		record(stub, &query, &ruling, answer.rcode);
+	return dns_answer_write(&query, &answer, transport, out) == STATUS_OK;
+}

@@ -1,0 +1,34 @@
+/*
+ * stub - answers the sandbox's questions without asking anybody.
+ *
+ * A and AAAA of a name that some rule may allow get its synthetic address;
+ * HTTPS and SVCB of it an empty answer, so that clients fall back to those.
+ * Everything else is REFUSED with an extended error (RFC 8914) that names the
+ * reason: at once and for good, so that nobody asks again.  No question is
+ * ever passed on, whatever is in its labels.
+ *
+ * Each new name has one row, and so has each new question that is refused.
+ */
+#ifndef GATEWAY_DNS_STUB_H
+#define GATEWAY_DNS_STUB_H
+
+#include "gateway/proto/dns.h"
+
+struct names;
+struct run;
+struct sink;
+struct stub;
+
+/* All three are borrowed and outlive it. */
+struct stub *stub_new(struct run *run, struct names *names, struct sink *sink)
+    MUST_CHECK;
+void stub_free(struct stub *stub);
+
+/*
+ * Writes the answer to one message; out has room for LIMIT_DNS_MESSAGE and a
+ * length.  False when it must not be answered at all.
+ */
+bool stub_answer(struct stub *stub, struct cursor message,
+    enum dns_transport transport, struct cursor_writer *out) MUST_CHECK;
+
+#endif

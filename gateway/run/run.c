@@ -1,0 +1,75 @@
+#include "gateway/run/run.h"
+
+#include "gateway/tls/leaf_cache.h"
+#include "gateway/tls/run_ca.h"
+#include "policy/stack.h"
+#include "schema/status.h"
+
+#include <string.h>
+
+int
+run_init(struct run *ret, const struct order_begin *identity,
+    struct stack *stack, int64_t wall_us, struct problem *reterr)
+{
+	struct run run = { .identity = *identity, .stack = stack };
+
+	run.ca = run_ca_new(identity->run, wall_us, reterr);
+	if (run.ca == NULL)
+		goto fail;
+	run.leaves = leaf_cache_new(run.ca, reterr);
+	if (run.leaves == NULL)
+		goto fail;
+	*ret = run;
+	return STATUS_OK;
+fail:
+	run_done(&run);
+	return STATUS_PROBLEM;
+}
+
+void
+run_done(struct run *run)
+{
+	if (run == NULL)
+		return;
+	leaf_cache_free(run->leaves);
+	run_ca_free(run->ca);
+	stack_unref(run->stack);
+	memset(run, 0, sizeof(*run));
+}
+
+const uint8_t *
+run_digest(const struct run *run, const struct policy *policy)
+{
+	for (size_t i = 0; i < stack_count(run->stack); i++)
+		if (stack_layer(run->stack, i) == policy)
+			return run->digests[i];
+	return NULL;
+}
+
+int64_t
+run_flow_id(struct run *run)
+{
+	return ++run->next_flow;
+}
+
+void
+run_request_id(struct run *run, uint8_t ret[EVENT_REQ_ID])
+{
+	struct cursor_writer out =
+	    cursor_writer_of(ret + EVENT_REQ_ID / 2, EVENT_REQ_ID / 2);
+
+	memcpy(ret, run->identity.id, EVENT_REQ_ID / 2);
+	cursor_put_u64(&out, ++run->next_request);
+}
+
+void
+run_request_print(const uint8_t id[EVENT_REQ_ID], char out[RUN_REQUEST_TEXT])
+{
+	static const char hex[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < EVENT_REQ_ID; i++) {
+		out[2 * i] = hex[id[i] >> 4];
+		out[2 * i + 1] = hex[id[i] & 15];
+	}
+	out[RUN_REQUEST_TEXT - 1] = '\0';
+}
