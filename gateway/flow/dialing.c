@@ -1,0 +1,110 @@
+#include "gateway/flow/dialing.h"
+
+#include "gateway/flow/flow.h"
+#include "gateway/flow/record.h"
+#include "gateway/flow/upstream.h"
+#include "gateway/proc/log.h"
+#include "schema/status.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct dialing {
+	struct flow *flow;
+	struct upstream *upstream;
+	struct sink_wait row;
+	bool waits_for_row, connected;
+};
+
+/* TLS that is not passed on unread is joined to TLS of our own. */
+static bool
+is_intercepted(const struct flow *flow)
+{
+	return flow->sniffed && flow->protocol == SNIFF_TLS &&
+	       flow->verdict.tls == VERDICT_TLS_INSPECT;
+}
+
+static void
+go_on(struct dialing *dialing)
+{
+	struct flow *flow = dialing->flow;
+
+	if (dialing->waits_for_row || !dialing->connected)
+		return;
+	flow_enter(
+	    flow, is_intercepted(flow) ? FLOW_INTERCEPTING : FLOW_TUNNELING);
+}
+
+static void
+on_accepted(struct sink_wait *wait, int64_t seq)
+{
+	struct dialing *dialing =
+	    (struct dialing *)((char *)wait - offsetof(struct dialing, row));
+
+	dialing->waits_for_row = false;
+	if (seq == 0) {
+		flow_refuse(dialing->flow, REASON_AUDIT_UNAVAILABLE);
+		return;
+	}
+	dialing->flow->open_seq = seq;
+	go_on(dialing);
+}
+
+static void
+on_connected(const struct upstream_result *result, void *arg)
+{
+	struct dialing *dialing = arg;
+	struct flow *flow = dialing->flow;
+
+	dialing->upstream = NULL;
+	flow->upstream = result->to;
+	if (result->reason != REASON_NONE) {
+		if (snprintf(flow->cause, sizeof(flow->cause), "%s",
+			result->cause) < 0)
+			flow->cause[0] = '\0';
+		flow_refuse(flow, result->reason);
+		return;
+	}
+	flow->outside_fd = result->fd;
+	flow->outside = result->stream;
+	dialing->connected = true;
+	go_on(dialing);
+}
+
+void
+dialing_enter(struct flow *flow)
+{
+	struct dialing *dialing = calloc(1, sizeof(*dialing));
+
+	if (dialing == NULL) {
+		flow_refuse(flow, REASON_OVERLOAD);
+		return;
+	}
+	dialing->flow = flow;
+	dialing->row.on_accepted = on_accepted;
+	flow->dialing = dialing;
+	if (!sink_is_open(flow->plane->sink) ||
+	    record_open(flow, &dialing->row) != STATUS_OK) {
+		flow_refuse(flow, REASON_AUDIT_UNAVAILABLE);
+		return;
+	}
+	dialing->waits_for_row = true;
+	dialing->upstream =
+	    upstream_connect(flow, is_intercepted(flow), on_connected, dialing);
+	if (dialing->upstream == NULL)
+		flow_refuse(flow, REASON_OVERLOAD);
+}
+
+void
+dialing_leave(struct flow *flow)
+{
+	struct dialing *dialing = flow->dialing;
+
+	if (dialing == NULL)
+		return;
+	upstream_cancel(dialing->upstream);
+	if (dialing->waits_for_row)
+		sink_forget(flow->plane->sink, &dialing->row);
+	free(dialing);
+	flow->dialing = NULL;
+}

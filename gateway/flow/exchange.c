@@ -1,0 +1,435 @@
+#include "gateway/flow/exchange.h"
+
+#include "gateway/flow/flow.h"
+#include "gateway/flow/judge.h"
+#include "gateway/flow/record.h"
+#include "gateway/flow/refusal.h"
+#include "gateway/proc/clock.h"
+#include "gateway/proto/response.h"
+#include "gateway/run/run.h"
+#include "policy/rule.h"
+#include "schema/status.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum exchange_state {
+	EXCHANGE_RECORDING, /* its row, and a connection, are on their way */
+	EXCHANGE_RELAYING,
+	EXCHANGE_OVER
+};
+
+struct exchange {
+	enum exchange_state state;
+	struct flow *flow;
+	struct leg *server, *client;
+	struct exchange_host host;
+	const struct request *request;
+	const struct urlpath *path;
+	struct loop_deferred freeing;
+
+	struct verdict verdict;
+	struct sink_wait row;
+	bool waits_for_row;
+	bool connecting;
+	bool reused; /* the connection had served before */
+	bool retried; /* and proved dead once already */
+	bool request_ended, responded;
+
+	/* For its rows. */
+	uint8_t id[EVENT_REQ_ID];
+	unsigned char object[LIMIT_EVENT_OBJECT];
+	size_t object_length;
+	char method[LIMIT_HTTP_METHOD + 1];
+	int64_t intent_seq, began_us, status;
+	uint64_t sent_before, received_before;
+};
+
+static struct leg *
+other(const struct exchange *exchange, const struct leg *from)
+{
+	return from == exchange->server ? exchange->client : exchange->server;
+}
+
+static struct record_request
+row_of(const struct exchange *exchange, enum reason reason)
+{
+	struct record_request row = { .id = exchange->id,
+		.method = cursor_of_text(exchange->method),
+		.object = cursor_of(exchange->object, exchange->object_length),
+		.verdict = &exchange->verdict,
+		.reason = reason,
+		.intent_seq = exchange->intent_seq,
+		.began_us = exchange->began_us,
+		.status = exchange->status,
+		.bytes_out = 0,
+		.bytes_in = 0 };
+	const struct leg *client = exchange->client;
+
+	if (client == NULL || exchange->state != EXCHANGE_RELAYING)
+		return row;
+	row.bytes_out =
+	    (int64_t)(client->ops->sent(client) - exchange->sent_before);
+	row.bytes_in = (int64_t)(client->ops->received(client) -
+				 exchange->received_before);
+	return row;
+}
+
+static void
+free_now(void *arg)
+{
+	free(arg);
+}
+
+/* The one end: its row, then both legs, then (later) its memory. */
+static void
+finish(struct exchange *exchange, enum reason reason, enum leg_end inside,
+    enum leg_end outside)
+{
+	struct record_request row = row_of(exchange, reason);
+	struct leg *server = exchange->server, *client = exchange->client;
+
+	if (exchange->state == EXCHANGE_OVER)
+		return;
+	record_http(exchange->flow, &row);
+	exchange->state = EXCHANGE_OVER;
+	if (exchange->waits_for_row)
+		sink_forget(exchange->flow->plane->sink, &exchange->row);
+	exchange->client = NULL;
+	if (client != NULL) {
+		client->exchange = NULL;
+		client->ops->release(client, outside);
+	}
+	exchange->freeing =
+	    (struct loop_deferred){ .call = free_now, .arg = exchange };
+	loop_defer(exchange->flow->plane->loop, &exchange->freeing);
+	server->exchange = NULL;
+	server->ops->release(server, inside);
+}
+
+/* What was tried, in one line; cut at its end if it is long. */
+static void
+print_tried(const struct exchange *exchange, char *out, size_t size)
+{
+	const struct flow *flow = exchange->flow;
+	bool tls = flow->protocol == SNIFF_TLS;
+	char target[FLOW_TARGET_MAX];
+	size_t length = exchange->object_length;
+
+	flow_print_target(flow, target);
+	if (flow->wanted.port == (tls ? 443 : 80)) {
+		char *colon = strrchr(target, ':');
+
+		if (colon != NULL)
+			*colon = '\0';
+	}
+	if (length > 200)
+		length = 200;
+	if (snprintf(out, size, "%s %s://%s%.*s", exchange->method,
+		tls ? "https" : "http", target, (int)length,
+		(const char *)exchange->object) < 0)
+		out[0] = '\0';
+}
+
+/* Says no with a page of our own, instead of a response. */
+static void
+refuse(struct exchange *exchange, enum reason reason)
+{
+	struct leg *server = exchange->server;
+	const struct rule *rule = exchange->verdict.rule;
+	char event[RUN_REQUEST_TEXT], tried[512];
+	struct refusal refusal = { .reason = reason,
+		.tried = tried,
+		.rule = rule == NULL ? NULL : rule_id(rule),
+		.advice = rule == NULL ? NULL : rule_reason(rule),
+		.cause = exchange->flow->cause,
+		.event = event };
+	bool relaying = exchange->state == EXCHANGE_RELAYING;
+
+	print_tried(exchange, tried, sizeof(tried));
+	run_request_print(exchange->id, event);
+	exchange->status = reason_entry(reason)->http_status;
+	server->ops->refuse(server, &refusal);
+	finish(exchange, reason,
+	    exchange->request_ended ? LEG_REUSE : LEG_CLOSE,
+	    relaying ? LEG_RESET : LEG_REUSE);
+}
+
+/* When its row is there and a connection is, the request leaves. */
+static void
+go_on(struct exchange *exchange)
+{
+	struct leg *client = exchange->client;
+	struct leg_request request = { .head = exchange->request,
+		.path =
+		    cursor_of(exchange->path->text, exchange->path->length) };
+
+	if (exchange->waits_for_row || client == NULL)
+		return;
+	exchange->sent_before = client->ops->sent(client);
+	exchange->received_before = client->ops->received(client);
+	if (!client->ops->request(client, &request)) {
+		refuse(exchange, REASON_MALFORMED);
+		return;
+	}
+	exchange->state = EXCHANGE_RELAYING;
+	client->ops->flush(client);
+	exchange->server->ops->pull(exchange->server);
+}
+
+static void
+on_accepted(struct sink_wait *wait, int64_t seq)
+{
+	struct exchange *exchange =
+	    (struct exchange *)((char *)wait - offsetof(struct exchange, row));
+
+	exchange->waits_for_row = false;
+	if (seq == 0) {
+		refuse(exchange, REASON_AUDIT_UNAVAILABLE);
+		return;
+	}
+	exchange->intent_seq = seq;
+	go_on(exchange);
+}
+
+static void
+find_client(struct exchange *exchange)
+{
+	struct leg *client = exchange->host.idle_client(exchange->host.arg);
+
+	if (client != NULL) {
+		exchange->reused = true;
+		exchange->client = client;
+		client->exchange = exchange;
+		return;
+	}
+	exchange->connecting = true;
+	exchange->reused = false;
+	exchange->host.connect(exchange->host.arg);
+}
+
+static void
+describe(struct exchange *exchange, struct cursor query)
+{
+	struct cursor_writer out =
+	    cursor_writer_of(exchange->object, sizeof(exchange->object));
+
+	record_object(cursor_of(exchange->path->text, exchange->path->length),
+	    query, &out);
+	exchange->object_length = out.used;
+	static_assert(
+	    sizeof(exchange->method) == sizeof(exchange->request->method),
+	    "a method fits");
+	memcpy(exchange->method, exchange->request->method,
+	    sizeof(exchange->method));
+}
+
+static enum reason
+judge(struct exchange *exchange)
+{
+	struct flow *flow = exchange->flow;
+
+	if (flow_is_condemned(flow)) {
+		exchange->verdict = flow->verdict;
+		return flow->reason;
+	}
+	return judge_request(flow, exchange->request, exchange->path,
+	    exchange->request->query, &exchange->verdict);
+}
+
+static bool
+has_body(const struct request *request)
+{
+	return request->body.framing == MESSAGE_CHUNKED ||
+	       (request->body.framing == MESSAGE_LENGTH &&
+		   request->body.length > 0);
+}
+
+static void
+begin(struct exchange *exchange)
+{
+	struct sink *sink = exchange->flow->plane->sink;
+	enum reason reason = judge(exchange);
+	struct record_request row = row_of(exchange, REASON_NONE);
+
+	if (reason != REASON_NONE) {
+		refuse(exchange, reason);
+		return;
+	}
+	exchange->row.on_accepted = on_accepted;
+	row.bytes_out = -1;
+	row.bytes_in = -1;
+	if (!sink_is_open(sink) ||
+	    record_intent(exchange->flow, &row, &exchange->row) != STATUS_OK) {
+		refuse(exchange, REASON_AUDIT_UNAVAILABLE);
+		return;
+	}
+	exchange->waits_for_row = true;
+	find_client(exchange);
+}
+
+bool
+exchange_begin(struct flow *flow, struct leg *server,
+    const struct exchange_host *host, const struct request *request,
+    const struct urlpath *path)
+{
+	struct exchange *exchange = calloc(1, sizeof(*exchange));
+
+	if (exchange == NULL)
+		return false;
+	exchange->flow = flow;
+	exchange->server = server;
+	exchange->host = *host;
+	exchange->request = request;
+	exchange->path = path;
+	exchange->request_ended = !has_body(request);
+	exchange->intent_seq = -1;
+	exchange->status = -1;
+	exchange->began_us = clock_monotonic_us();
+	run_request_id(flow->plane->run, exchange->id);
+	describe(exchange, request->query);
+	server->exchange = exchange;
+	begin(exchange);
+	return true;
+}
+
+void
+exchange_abort(struct exchange *exchange, enum reason reason)
+{
+	finish(exchange, reason, LEG_RESET, LEG_RESET);
+}
+
+bool
+exchange_releases_head(const struct exchange *exchange)
+{
+	/* A request without body may have to be sent once more. */
+	return exchange->state == EXCHANGE_RELAYING &&
+	       (!exchange->request_ended || exchange->responded);
+}
+
+void
+exchange_connected(struct exchange *exchange, struct leg *client)
+{
+	assert(exchange->connecting && exchange->client == NULL);
+	exchange->connecting = false;
+	exchange->client = client;
+	client->exchange = exchange;
+	go_on(exchange);
+}
+
+void
+exchange_response(struct exchange *exchange, const struct response *response)
+{
+	struct leg *server = exchange->server;
+
+	if (response_is_interim(response)) {
+		/* HTTP/1.0 knows no such thing (RFC 9110 section 15.2). */
+		if (exchange->request->version != MESSAGE_HTTP_1_0 &&
+		    server->ops->respond(server, response))
+			server->ops->flush(server);
+		return;
+	}
+	exchange->status = response->status;
+	if (!server->ops->respond(server, response)) {
+		refuse(exchange, REASON_UPSTREAM_MALFORMED);
+		return;
+	}
+	exchange->responded = true;
+	/* What follows a switch of protocols goes both ways. */
+	if (response->status == 101)
+		exchange->request_ended = false;
+}
+
+size_t
+exchange_room(const struct exchange *exchange, const struct leg *from)
+{
+	const struct leg *to = other(exchange, from);
+
+	if (exchange->state != EXCHANGE_RELAYING)
+		return 0;
+	return to->ops->room(to);
+}
+
+void
+exchange_body(struct exchange *exchange, struct leg *from, struct cursor bytes)
+{
+	struct leg *to = other(exchange, from);
+
+	to->ops->body(to, bytes);
+}
+
+void
+exchange_end(
+    struct exchange *exchange, struct leg *from, const struct header *trailers)
+{
+	struct leg *to = other(exchange, from);
+
+	to->ops->finish(to, trailers);
+	to->ops->flush(to);
+	if (from == exchange->server) {
+		exchange->request_ended = true;
+		return;
+	}
+	/* An early answer: what is left of the request goes nowhere. */
+	if (!exchange->request_ended)
+		finish(exchange, REASON_NONE, LEG_CLOSE, LEG_CLOSE);
+	else
+		finish(exchange, REASON_NONE, LEG_REUSE, LEG_REUSE);
+}
+
+/* Whether another connection may do what this one did not. */
+static bool
+may_retry(const struct exchange *exchange)
+{
+	if (!exchange->reused || exchange->retried || exchange->responded)
+		return false;
+	/* Nothing was sent yet: then it is no second time. */
+	if (exchange->state == EXCHANGE_RECORDING)
+		return true;
+	return !has_body(exchange->request) &&
+	       request_is_idempotent(exchange->request);
+}
+
+void
+exchange_fail(struct exchange *exchange, struct leg *from, enum reason reason)
+{
+	if (exchange->state == EXCHANGE_OVER)
+		return;
+	if (from == exchange->server) {
+		finish(exchange, reason, LEG_RESET, LEG_RESET);
+		return;
+	}
+	if (exchange->responded) {
+		finish(exchange, reason, LEG_RESET, LEG_RESET);
+		return;
+	}
+	if (from != NULL && may_retry(exchange)) {
+		exchange->retried = true;
+		exchange->state = EXCHANGE_RECORDING;
+		exchange->client = NULL;
+		from->exchange = NULL;
+		from->ops->release(from, LEG_RESET);
+		find_client(exchange);
+		return;
+	}
+	refuse(exchange, reason);
+}
+
+void
+exchange_drained(struct exchange *exchange, struct leg *leg)
+{
+	struct leg *source = other(exchange, leg);
+
+	if (exchange->state == EXCHANGE_RELAYING && source != NULL)
+		source->ops->pull(source);
+}
+
+void
+exchange_flush(struct exchange *exchange)
+{
+	exchange->server->ops->flush(exchange->server);
+	if (exchange->client != NULL)
+		exchange->client->ops->flush(exchange->client);
+}

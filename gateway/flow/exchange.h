@@ -1,0 +1,76 @@
+/*
+ * exchange - one request between two legs: judged, recorded, only then
+ * relayed.
+ *
+ *   HEAD -> JUDGED -> RECORDING -> RELAYING -> DONE, or REFUSED on the way
+ *
+ * This is the one place that keeps the promise: no byte of a request leaves
+ * before the writer has accepted its row.  While the row is on its way, the
+ * connection outside is made ready.  Once relaying, a failure is a reset on
+ * both sides, never a clean end.
+ *
+ * An exchange that cannot be completed because a reused connection proved
+ * dead is tried once more on a fresh one, if its request is idempotent, had
+ * no body, and no byte of an answer came (RFC 9110 section 9.2.2).
+ */
+#ifndef GATEWAY_FLOW_EXCHANGE_H
+#define GATEWAY_FLOW_EXCHANGE_H
+
+#include "gateway/flow/leg.h"
+#include "policy/urlpath.h"
+#include "schema/reason.h"
+
+struct exchange;
+struct flow;
+
+/* What an exchange needs of whoever has the flow's connections. */
+struct exchange_host {
+	/* The leg of a connection outside that can be used now, or NULL. */
+	struct leg *(*idle_client)(void *arg);
+	/* Makes one; exchange_connected() or exchange_fail() follows later. */
+	void (*connect)(void *arg);
+	void *arg;
+};
+
+/*
+ * Begins with a request that the server leg has read, and attaches to that
+ * leg; it may be over when this returns, and then the leg has none.  request
+ * and path are borrowed until exchange_releases_head(), or the leg's release.
+ * False when there is no memory.
+ */
+bool exchange_begin(struct flow *flow, struct leg *server,
+    const struct exchange_host *host, const struct request *request,
+    const struct urlpath *path) MUST_CHECK;
+
+/* The flow is closing: a row with this reason, both legs released. */
+void exchange_abort(struct exchange *exchange, enum reason reason);
+
+/* Whether the head of the request is not needed any more. */
+bool exchange_releases_head(const struct exchange *exchange);
+
+/* A connection outside is there. */
+void exchange_connected(struct exchange *exchange, struct leg *client);
+
+/* From the client leg. */
+void exchange_response(
+    struct exchange *exchange, const struct response *response);
+
+/*
+ * From either leg: how much the other takes, a slice, the end, a failure.
+ * from is NULL for a connection that could not be made.
+ */
+size_t exchange_room(const struct exchange *exchange, const struct leg *from);
+void exchange_body(
+    struct exchange *exchange, struct leg *from, struct cursor bytes);
+void exchange_end(
+    struct exchange *exchange, struct leg *from, const struct header *trailers);
+void exchange_fail(
+    struct exchange *exchange, struct leg *from, enum reason reason);
+
+/* What was given to leg has left it: the other may go on. */
+void exchange_drained(struct exchange *exchange, struct leg *leg);
+
+/* Sends what both legs were given. */
+void exchange_flush(struct exchange *exchange);
+
+#endif

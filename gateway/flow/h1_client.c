@@ -1,0 +1,417 @@
+#include "gateway/flow/h1_client.h"
+
+#include "gateway/flow/conduit.h"
+#include "gateway/flow/exchange.h"
+#include "gateway/flow/plane.h"
+#include "gateway/proc/loop.h"
+#include "gateway/proto/http1.h"
+#include "gateway/proto/http1_body.h"
+#include "schema/limits.h"
+#include "schema/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum h1_client_state {
+	H1_CLIENT_IDLE, /* between exchanges */
+	H1_CLIENT_HEAD, /* the head of an answer is awaited */
+	H1_CLIENT_BODY,
+	H1_CLIENT_SPENT /* serves no more */
+};
+
+struct h1_client {
+	struct leg leg;
+	struct plane *plane;
+	struct conduit *conduit;
+	enum h1_client_state state;
+	struct loop_deferred freeing;
+	bool broken; /* its end must not look whole */
+
+	char method[LIMIT_HTTP_METHOD + 1];
+	enum message_framing sending; /* of the request's body */
+	struct http1_body body; /* of the answer */
+	bool keep_alive;
+};
+
+static void
+destroy(void *arg)
+{
+	struct h1_client *client = arg;
+
+	if (client->broken)
+		conduit_reset(client->conduit);
+	else
+		conduit_free(client->conduit);
+	free(client);
+}
+
+void
+h1_client_free(struct h1_client *client)
+{
+	if (client == NULL)
+		return;
+	client->state = H1_CLIENT_SPENT;
+	conduit_want_input(client->conduit, false);
+	client->freeing =
+	    (struct loop_deferred){ .call = destroy, .arg = client };
+	loop_defer(client->plane->loop, &client->freeing);
+}
+
+/* The leg it serves was told; whether there is still something to do. */
+static bool
+fail(struct h1_client *client, enum reason reason)
+{
+	client->state = H1_CLIENT_SPENT;
+	client->broken = true;
+	exchange_fail(client->leg.exchange, &client->leg, reason);
+	return false;
+}
+
+/* The peer's side has ended, in one way or another. */
+static bool
+on_ended(struct h1_client *client, int status)
+{
+	bool whole = status == STATUS_CLOSED &&
+		     client->state == H1_CLIENT_BODY &&
+		     http1_body_may_end(&client->body);
+
+	if (!whole)
+		return fail(client, REASON_UPSTREAM_RESET);
+	client->keep_alive = false;
+	client->state = H1_CLIENT_SPENT;
+	exchange_end(client->leg.exchange, &client->leg, NULL);
+	return false;
+}
+
+/* Reads more; whether more came. */
+static bool
+more(struct h1_client *client)
+{
+	int status = conduit_fill(client->conduit);
+
+	if (status == STATUS_OK)
+		return true;
+	if (status == STATUS_AGAIN)
+		return false;
+	if (status == STATUS_FULL)
+		return fail(client, REASON_UPSTREAM_MALFORMED);
+	return on_ended(client, status);
+}
+
+static void
+end_body(struct h1_client *client, const struct header *trailers)
+{
+	client->state = client->keep_alive ? H1_CLIENT_IDLE : H1_CLIENT_SPENT;
+	exchange_end(client->leg.exchange, &client->leg, trailers);
+}
+
+static bool
+read_head(struct h1_client *client)
+{
+	struct response response;
+	enum http1_fault fault;
+	struct exchange *exchange = client->leg.exchange;
+
+	switch (http1_response_parse(conduit_input(client->conduit),
+	    client->method, &response, &fault)) {
+	case PARSE_MORE:
+		return more(client);
+	case PARSE_BAD:
+		return fail(client, REASON_UPSTREAM_MALFORMED);
+	case PARSE_OK:
+		break;
+	}
+	if (!response_is_interim(&response)) {
+		client->state = H1_CLIENT_BODY;
+		client->body = http1_body_of(response.body);
+		client->keep_alive =
+		    response.keep_alive &&
+		    response.body.framing != MESSAGE_UNTIL_CLOSE;
+	}
+	if (response.status == 101) {
+		struct message_body raw = { .framing = MESSAGE_UNTIL_CLOSE };
+
+		client->sending = MESSAGE_UNTIL_CLOSE;
+		client->body = http1_body_of(raw);
+		client->keep_alive = false;
+	}
+	exchange_response(exchange, &response);
+	if (client->leg.exchange != exchange)
+		return false;
+	conduit_eat(client->conduit, response.length);
+	return true;
+}
+
+static bool
+read_body(struct h1_client *client)
+{
+	struct exchange *exchange = client->leg.exchange;
+	size_t room = exchange_room(exchange, &client->leg);
+	struct cursor input = conduit_input(client->conduit), slice;
+	struct cursor rest = input;
+	struct header trailers = { .count = 0 };
+	bool cut = rest.left > room;
+
+	if (cut)
+		rest.left = room;
+	switch (http1_body_read(&client->body, &rest, &slice, &trailers)) {
+	case PARSE_OK:
+		/* Trailers lie in what would be eaten: then it serves once. */
+		if (trailers.count > 0)
+			client->keep_alive = false;
+		else
+			conduit_eat(
+			    client->conduit, (size_t)(rest.at - input.at));
+		end_body(client, &trailers);
+		return false;
+	case PARSE_BAD:
+		return fail(client, REASON_UPSTREAM_MALFORMED);
+	case PARSE_MORE:
+		break;
+	}
+	if (slice.left > 0)
+		exchange_body(exchange, &client->leg, slice);
+	conduit_eat(client->conduit, (size_t)(rest.at - input.at));
+	if (slice.left > 0 || rest.at != input.at)
+		return true;
+	if (!cut && room > 0)
+		return more(client);
+	/* Stuck for want of room over there: sending may make some. */
+	exchange_flush(exchange);
+	return client->leg.exchange == exchange &&
+	       exchange_room(exchange, &client->leg) > room;
+}
+
+/* Waits for input only while there is somewhere to put it. */
+static void
+wait_for_input(struct h1_client *client)
+{
+	struct cursor input;
+
+	if (client->state == H1_CLIENT_SPENT)
+		return;
+	input = conduit_input(client->conduit);
+	conduit_want_input(client->conduit,
+	    client->state != H1_CLIENT_BODY || input.left == 0);
+}
+
+/* Goes on with the answer as far as it goes. */
+static void
+pull(struct leg *leg)
+{
+	struct h1_client *client = (struct h1_client *)leg;
+	struct exchange *exchange = leg->exchange;
+	int turns = 0;
+	bool going = true;
+
+	while (going && turns++ < LIMIT_RELAY_TURNS &&
+	       leg->exchange == exchange && exchange != NULL) {
+		switch (client->state) {
+		case H1_CLIENT_HEAD:
+			going = read_head(client);
+			break;
+		case H1_CLIENT_BODY:
+			going = read_body(client);
+			break;
+		case H1_CLIENT_IDLE:
+		case H1_CLIENT_SPENT:
+			going = false;
+			break;
+		}
+	}
+	if (going && turns > LIMIT_RELAY_TURNS)
+		conduit_kick(client->conduit);
+	wait_for_input(client);
+}
+
+/* Between exchanges nothing is owed: whatever comes, it is over. */
+static void
+check_idle(struct h1_client *client)
+{
+	int status = conduit_fill(client->conduit);
+
+	if (status == STATUS_AGAIN)
+		return;
+	conduit_want_input(client->conduit, false);
+	client->state = H1_CLIENT_SPENT;
+	if (client->leg.exchange != NULL)
+		(void)fail(client, REASON_UPSTREAM_RESET);
+}
+
+static void
+flush(struct leg *leg)
+{
+	struct h1_client *client = (struct h1_client *)leg;
+	int status = conduit_flush(client->conduit);
+
+	/* A broken connection is told by its own next tick. */
+	if (status != STATUS_OK && status != STATUS_AGAIN)
+		conduit_kick(client->conduit);
+}
+
+static void
+on_ready(void *arg)
+{
+	struct h1_client *client = arg;
+	struct exchange *exchange = client->leg.exchange;
+	int status;
+
+	if (client->state == H1_CLIENT_SPENT && exchange == NULL)
+		return;
+	if (client->state == H1_CLIENT_IDLE) {
+		check_idle(client);
+		return;
+	}
+	status = conduit_flush(client->conduit);
+	if (status != STATUS_OK && status != STATUS_AGAIN) {
+		/* What it said before it broke may be the answer. */
+		pull(&client->leg);
+		if (client->leg.exchange != NULL)
+			(void)fail(client, REASON_UPSTREAM_RESET);
+		return;
+	}
+	exchange_drained(exchange, &client->leg);
+	pull(&client->leg);
+	if (client->leg.exchange != NULL)
+		exchange_flush(client->leg.exchange);
+}
+
+static bool
+request(struct leg *leg, const struct leg_request *request)
+{
+	struct h1_client *client = (struct h1_client *)leg;
+	struct cursor_writer out = conduit_writer(client->conduit);
+	const struct request *head = request->head;
+
+	http1_request_write(head, request->path,
+	    head->upgrade.left > 0 ? HTTP1_UPGRADE : HTTP1_KEEP, &out);
+	if (!cursor_written(&out))
+		return false;
+	conduit_wrote(client->conduit, &out);
+	memcpy(client->method, head->method, sizeof(client->method));
+	client->sending = head->body.framing;
+	client->state = H1_CLIENT_HEAD;
+	conduit_want_input(client->conduit, true);
+	return true;
+}
+
+static size_t
+room(const struct leg *leg)
+{
+	const struct h1_client *client = (const struct h1_client *)leg;
+	size_t free_bytes = conduit_room(client->conduit);
+
+	if (client->sending != MESSAGE_CHUNKED)
+		return free_bytes;
+	if (free_bytes <= HTTP1_BODY_CHUNK_LINE + 2)
+		return 0;
+	return free_bytes - HTTP1_BODY_CHUNK_LINE - 2;
+}
+
+static void
+body(struct leg *leg, struct cursor bytes)
+{
+	struct h1_client *client = (struct h1_client *)leg;
+	struct cursor_writer out = conduit_writer(client->conduit);
+
+	if (client->sending == MESSAGE_CHUNKED)
+		http1_body_chunk_begin(bytes.left, &out);
+	cursor_put(&out, bytes.at, bytes.left);
+	if (client->sending == MESSAGE_CHUNKED)
+		http1_body_chunk_end(&out);
+	conduit_wrote(client->conduit, &out);
+}
+
+static void
+finish(struct leg *leg, const struct header *trailers)
+{
+	struct h1_client *client = (struct h1_client *)leg;
+	struct cursor_writer out;
+
+	if (client->sending == MESSAGE_CHUNKED) {
+		out = conduit_writer(client->conduit);
+		http1_body_finish(trailers, &out);
+		conduit_wrote(client->conduit, &out);
+	}
+	if (client->sending == MESSAGE_UNTIL_CLOSE &&
+	    conduit_shutdown(client->conduit) != STATUS_OK)
+		conduit_kick(client->conduit);
+}
+
+static void
+release(struct leg *leg, enum leg_end end)
+{
+	struct h1_client *client = (struct h1_client *)leg;
+
+	if (end == LEG_RESET)
+		client->broken = true;
+	if (end != LEG_REUSE || conduit_input(client->conduit).left > 0)
+		client->state = H1_CLIENT_SPENT;
+	if (client->state == H1_CLIENT_IDLE)
+		conduit_want_input(client->conduit, true);
+	else
+		conduit_want_input(client->conduit, false);
+}
+
+static uint64_t
+sent(const struct leg *leg)
+{
+	return conduit_sent(((const struct h1_client *)leg)->conduit);
+}
+
+static uint64_t
+received(const struct leg *leg)
+{
+	return conduit_received(((const struct h1_client *)leg)->conduit);
+}
+
+static const struct leg_ops ops = {
+	.request = request,
+	.room = room,
+	.body = body,
+	.finish = finish,
+	.pull = pull,
+	.flush = flush,
+	.release = release,
+	.sent = sent,
+	.received = received,
+};
+
+struct h1_client *
+h1_client_new(struct plane *plane, struct stream *stream)
+{
+	struct h1_client *client = calloc(1, sizeof(*client));
+	struct conduit *conduit = conduit_new(plane, stream, on_ready, client);
+
+	if (client == NULL || conduit == NULL) {
+		conduit_free(conduit);
+		free(client);
+		return NULL;
+	}
+	client->leg.ops = &ops;
+	client->plane = plane;
+	client->conduit = conduit;
+	return client;
+}
+
+struct leg *
+h1_client_leg(struct h1_client *client)
+{
+	return &client->leg;
+}
+
+struct leg *
+h1_client_idle_leg(struct h1_client *client)
+{
+	if (client->state != H1_CLIENT_IDLE)
+		return NULL;
+	/* It may have closed a moment ago: an early look saves a retry. */
+	check_idle(client);
+	return client->state == H1_CLIENT_IDLE ? &client->leg : NULL;
+}
+
+bool
+h1_client_is_alive(const struct h1_client *client)
+{
+	return client->state != H1_CLIENT_SPENT;
+}

@@ -1,0 +1,200 @@
+#include "gateway/flow/judge.h"
+
+#include "gateway/proc/clock.h"
+#include "gateway/run/run.h"
+#include "policy/rule.h"
+#include "policy/stack.h"
+
+static enum fact_protocol
+protocol_of(const struct flow *flow)
+{
+	if (!flow->sniffed)
+		return FACT_PROTOCOL_UNKNOWN;
+	switch (flow->protocol) {
+	case SNIFF_TLS:
+		return FACT_PROTOCOL_TLS;
+	case SNIFF_HTTP1:
+	case SNIFF_HTTP2:
+		return FACT_PROTOCOL_HTTP;
+	case SNIFF_SSH:
+		return FACT_PROTOCOL_SSH;
+	case SNIFF_OTHER:
+	case SNIFF_COUNT:
+		break;
+	}
+	return FACT_PROTOCOL_TCP;
+}
+
+struct facts
+judge_facts(const struct flow *flow)
+{
+	struct facts facts = {
+		.stage = flow->sniffed ? STAGE_HELLO : STAGE_CONNECT,
+		.now_us = clock_wall_us(),
+		.by_name = flow->by_name,
+		.port = flow->wanted.port,
+		.protocol = protocol_of(flow),
+	};
+
+	if (flow->by_name)
+		facts.host = flow->host;
+	else
+		facts.literal = flow->wanted.address;
+	/* Inside TLS and HTTP requests follow; elsewhere nothing does. */
+	facts.last = facts.protocol == FACT_PROTOCOL_TCP ||
+		     facts.protocol == FACT_PROTOCOL_SSH;
+	return facts;
+}
+
+bool
+judge_allows_silence(const struct flow *flow)
+{
+	struct facts facts = judge_facts(flow);
+	struct verdict verdict;
+
+	facts.stage = STAGE_HELLO;
+	facts.protocol = FACT_PROTOCOL_TCP;
+	facts.last = true;
+	stack_decide(flow->plane->run->stack, &facts, &verdict);
+	return verdict_allows(&verdict);
+}
+
+/* The server name in the hello must be the one the address stands for. */
+static bool
+names_agree(const struct flow *flow)
+{
+	if (flow->protocol != SNIFF_TLS || !flow->by_name ||
+	    !hostname_is_set(&flow->hello.sni))
+		return true;
+	return hostname_equals(&flow->hello.sni, &flow->host);
+}
+
+/* Whether what was allowed is passed on without being looked into. */
+static bool
+is_opaque(const struct flow *flow)
+{
+	const struct verdict *verdict = &flow->verdict;
+
+	if (!verdict_allows(verdict) || verdict->tls == VERDICT_TLS_INSPECT)
+		return false;
+	/* "passthrough" is about TLS: clear HTTP is read all the same. */
+	return flow->protocol != SNIFF_HTTP1 ||
+	       verdict->rule->protocol != RULE_HTTP;
+}
+
+static void
+follow(struct flow *flow)
+{
+	if (!flow->sniffed) {
+		flow_enter(flow, verdict_allows(&flow->verdict)
+				     ? FLOW_DIALING
+				     : FLOW_SNIFFING);
+		return;
+	}
+	if (is_opaque(flow) || flow->protocol == SNIFF_TLS) {
+		flow_enter(flow, FLOW_DIALING);
+		return;
+	}
+	if (flow->protocol == SNIFF_HTTP1) {
+		flow_enter(flow, FLOW_EXCHANGING);
+		return;
+	}
+	flow_refuse(flow, REASON_UNSUPPORTED);
+}
+
+static bool
+names_an_address(const struct rule *rule)
+{
+	return rule != NULL && rule->address_count > 0;
+}
+
+void
+judge_enter(struct flow *flow)
+{
+	struct facts facts = judge_facts(flow);
+
+	if (flow_is_condemned(flow)) {
+		flow_refuse(flow, flow->reason);
+		return;
+	}
+	if (flow->sniffed && !names_agree(flow)) {
+		flow_refuse(flow, REASON_SNI_MISMATCH);
+		return;
+	}
+	stack_decide(flow->plane->run->stack, &facts, &flow->verdict);
+	switch (flow->verdict.kind) {
+	case VERDICT_ALLOW:
+	case VERDICT_NEED_MORE:
+		follow(flow);
+		return;
+	case VERDICT_ASK:
+	case VERDICT_DENY:
+	case VERDICT_KIND_COUNT:
+		break;
+	}
+	/*
+	 * A rule about addresses needs no words: it is refused at once.  Any
+	 * other is told in the client's own protocol, once that is known.
+	 */
+	if (flow->sniffed || names_an_address(flow->verdict.rule)) {
+		flow_refuse(flow, flow->verdict.reason);
+		return;
+	}
+	flow->reason = flow->verdict.reason;
+	flow_enter(flow, FLOW_SNIFFING);
+}
+
+/* Whether the request is for the host and port of its connection. */
+static bool
+authority_agrees(const struct flow *flow, const struct authority *authority)
+{
+	uint16_t usual = flow->protocol == SNIFF_TLS ? 443 : 80;
+	uint16_t port = authority->port == 0 ? usual : authority->port;
+
+	if (port != flow->wanted.port)
+		return false;
+	if (flow->by_name)
+		return hostname_equals(&authority->name, &flow->host);
+	if (address_is_set(&authority->literal))
+		return address_equals(
+		    &authority->literal, &flow->wanted.address);
+	/* A literal with a server name: that name is who answers there. */
+	return hostname_is_set(&flow->hello.sni) &&
+	       hostname_equals(&authority->name, &flow->hello.sni);
+}
+
+/* An address form of the wrong scheme, as in "https://" over clear TCP. */
+static bool
+scheme_agrees(const struct flow *flow, const struct request *request)
+{
+	switch (request->scheme) {
+	case REQUEST_SCHEME_NONE:
+		return true;
+	case REQUEST_HTTP:
+		return flow->protocol != SNIFF_TLS;
+	case REQUEST_HTTPS:
+		return flow->protocol == SNIFF_TLS;
+	}
+	return false;
+}
+
+enum reason
+judge_request(const struct flow *flow, const struct request *request,
+    const struct urlpath *path, struct cursor query, struct verdict *ret)
+{
+	struct facts facts = judge_facts(flow);
+
+	*ret = (struct verdict){ .kind = VERDICT_DENY };
+	if (!authority_agrees(flow, &request->authority) ||
+	    !scheme_agrees(flow, request))
+		return REASON_HOST_MISMATCH;
+	facts.stage = STAGE_REQUEST;
+	facts.last = true;
+	facts.protocol = FACT_PROTOCOL_HTTP;
+	facts.method = request->method;
+	facts.path = path;
+	facts.query = query;
+	facts.upgrade = request->upgrade;
+	stack_decide(flow->plane->run->stack, &facts, ret);
+	return verdict_allows(ret) ? REASON_NONE : ret->reason;
+}

@@ -1,0 +1,31 @@
+/*
+ * plane - what every flow of the run works with, made once at start.
+ *
+ * All of it outlives every flow.  Nothing here is owned by a flow.
+ */
+#ifndef GATEWAY_FLOW_PLANE_H
+#define GATEWAY_FLOW_PLANE_H
+
+struct inside;
+struct loop;
+struct names;
+struct pool;
+struct resolver;
+struct run;
+struct sink;
+struct table;
+struct trusts;
+
+struct plane {
+	struct loop *loop;
+	struct run *run;
+	struct sink *sink;
+	struct names *names;
+	struct resolver *resolver;
+	struct pool *buffers; /* of LIMIT_RELAY_BYTES */
+	struct inside *inside;
+	struct trusts *trusts;
+	struct table *table;
+};
+
+#endif

@@ -1,0 +1,266 @@
+#include "gateway/flow/record.h"
+
+#include "gateway/proc/clock.h"
+#include "gateway/proc/log.h"
+#include "gateway/run/run.h"
+#include "policy/rule.h"
+#include "schema/event.h"
+#include "schema/json.h"
+#include "schema/status.h"
+
+#include <string.h>
+
+/* TLS as a row has it: the newest version, negative when not decrypted. */
+enum {
+	TLS_1_3 = 0x0304
+};
+
+static int64_t
+tls_of(const struct flow *flow)
+{
+	if (!flow->sniffed)
+		return -1;
+	if (flow->protocol != SNIFF_TLS)
+		return 0;
+	if (flow->verdict.tls == VERDICT_TLS_PASSTHROUGH)
+		return -TLS_1_3;
+	return TLS_1_3;
+}
+
+/* Need_more opens a connection too: its requests are judged one by one. */
+static enum event_verdict
+verdict_of(enum verdict_kind kind, enum reason reason)
+{
+	if (reason == REASON_NONE)
+		return kind == VERDICT_ALLOW || kind == VERDICT_NEED_MORE
+			   ? EVENT_ALLOW
+			   : EVENT_DENY;
+	return reason_entry(reason)->fault == FAULT_POLICY ? EVENT_DENY
+							   : EVENT_ERROR;
+}
+
+/* The rule that decided, and the digest of the policy it stands in. */
+static void
+name_rule(
+    const struct flow *flow, const struct verdict *verdict, struct event *event)
+{
+	const uint8_t *digest = run_digest(flow->plane->run, verdict->policy);
+
+	if (verdict->rule == NULL || digest == NULL)
+		return;
+	event->rule = cursor_of_text(rule_id(verdict->rule));
+	event->policy = cursor_of(digest, ORDER_DIGEST);
+}
+
+/* Room for the text of what an event borrows. */
+struct words {
+	char literal[ADDRESS_TEXT_MAX];
+	char detail[LIMIT_EVENT_DETAIL];
+};
+
+static struct event
+describe(const struct flow *flow, struct words *words)
+{
+	struct event event = event_empty();
+
+	event.ts_us = clock_wall_us();
+	event.flow_id = flow->id;
+	event.dst_port = flow->wanted.port;
+	event.dst_ip = flow->upstream.address;
+	event.tls = tls_of(flow);
+	event.l7 = EVENT_L7_TCP;
+	if (flow->by_name) {
+		event.host = cursor_of(flow->host.text, flow->host.length);
+		return event;
+	}
+	address_print(&flow->wanted.address, words->literal);
+	event.host = cursor_of_text(words->literal);
+	if (!address_is_set(&event.dst_ip))
+		event.dst_ip = flow->wanted.address;
+	return event;
+}
+
+/* What has no column: the name in the hello, a library's words. */
+static void
+add_detail(const struct flow *flow, struct words *words, struct event *event)
+{
+	struct cursor_writer out =
+	    cursor_writer_of(words->detail, sizeof(words->detail));
+	struct json j = json_to(&out);
+	bool differs = hostname_is_set(&flow->hello.sni) &&
+		       !hostname_equals(&flow->hello.sni, &flow->host);
+
+	if (!differs && flow->cause[0] == '\0' && !flow->hello.offers_ech)
+		return;
+	json_open(&j, NULL, '{');
+	if (differs)
+		json_text(&j, "sni", flow->hello.sni.text);
+	if (flow->hello.offers_ech)
+		json_bool(&j, "ech", true);
+	if (flow->cause[0] != '\0')
+		json_text(&j, "cause", flow->cause);
+	json_close(&j, '}');
+	if (cursor_written(&out))
+		event->detail = cursor_of(out.bytes, out.used);
+}
+
+int
+record_open(struct flow *flow, struct sink_wait *wait)
+{
+	struct words words;
+	struct event event = describe(flow, &words);
+	int status;
+
+	event.kind = EVENT_FLOW_OPEN;
+	event.verdict = verdict_of(flow->verdict.kind, flow->reason);
+	event.reason = flow->reason;
+	event.wait = wait == NULL ? EVENT_NO_WAIT : EVENT_WAIT_COMMIT;
+	name_rule(flow, &flow->verdict, &event);
+	add_detail(flow, &words, &event);
+	status = sink_put(flow->plane->sink, &event, wait);
+	if (status != STATUS_OK)
+		return status;
+	flow->opened = true;
+	return STATUS_OK;
+}
+
+/*
+ * A connection counts as a request where nothing in it had a row of its own:
+ * it was passed on unread, or refused before a request could be read.
+ */
+static bool
+counts_itself(const struct flow *flow)
+{
+	return flow->requests == 0 &&
+	       (flow->tunneled || flow_is_condemned(flow));
+}
+
+static void
+count(struct flow *flow, enum event_verdict verdict)
+{
+	struct order_tally *tally = &flow->plane->run->tally;
+
+	tally->requests++;
+	if (verdict == EVENT_DENY)
+		tally->refused++;
+}
+
+void
+record_end(struct flow *flow)
+{
+	struct words words;
+	struct event event = describe(flow, &words);
+	int status;
+
+	flow->plane->run->tally.flows++;
+	event.verdict = verdict_of(flow->verdict.kind, flow->reason);
+	event.reason = flow->reason;
+	if (counts_itself(flow))
+		count(flow, event.verdict);
+	if (!flow->opened) {
+		/* A refused request has said it all. */
+		if (flow->requests > 0)
+			return;
+		status = record_open(flow, NULL);
+		if (status != STATUS_OK)
+			log_warning("a refusal has no row: the audit is gone");
+		return;
+	}
+	event.kind = EVENT_FLOW_END;
+	event.parent_seq = flow->open_seq > 0 ? flow->open_seq : -1;
+	event.dur_us = clock_monotonic_us() - flow->opened_us;
+	if (flow->tunneled) {
+		event.bytes_out = flow->bytes_out;
+		event.bytes_in = flow->bytes_in;
+		flow->plane->run->tally.bytes_out += (uint64_t)flow->bytes_out;
+		flow->plane->run->tally.bytes_in += (uint64_t)flow->bytes_in;
+	} else if (flow->reason == REASON_NONE) {
+		/* What was allowed in it stands in its requests' rows. */
+		event.verdict = EVENT_INFO;
+	}
+	name_rule(flow, &flow->verdict, &event);
+	add_detail(flow, &words, &event);
+	status = sink_put(flow->plane->sink, &event, NULL);
+	if (status != STATUS_OK)
+		log_warning("the end of a flow has no row: the audit is gone");
+}
+
+static struct event
+describe_request(const struct flow *flow, const struct record_request *request,
+    struct words *words)
+{
+	struct event event = describe(flow, words);
+
+	event.l7 = EVENT_L7_HTTP1;
+	event.req_id = cursor_of(request->id, EVENT_REQ_ID);
+	event.verb = request->method;
+	event.object = request->object;
+	event.reason = request->reason;
+	event.verdict = verdict_of(request->verdict->kind, request->reason);
+	name_rule(flow, request->verdict, &event);
+	return event;
+}
+
+int
+record_intent(struct flow *flow, const struct record_request *request,
+    struct sink_wait *wait)
+{
+	struct words words;
+	struct event event = describe_request(flow, request, &words);
+
+	event.kind = EVENT_HTTP_INTENT;
+	event.wait = EVENT_WAIT_COMMIT;
+	return sink_put(flow->plane->sink, &event, wait);
+}
+
+void
+record_http(struct flow *flow, const struct record_request *request)
+{
+	struct words words;
+	struct event event = describe_request(flow, request, &words);
+	struct order_tally *tally = &flow->plane->run->tally;
+
+	event.kind = EVENT_HTTP;
+	event.parent_seq = request->intent_seq;
+	event.status = request->status;
+	event.bytes_out = request->bytes_out;
+	event.bytes_in = request->bytes_in;
+	if (request->began_us >= 0)
+		event.dur_us = clock_monotonic_us() - request->began_us;
+	if (request->reason != REASON_NONE)
+		add_detail(flow, &words, &event);
+	count(flow, event.verdict);
+	flow->requests++;
+	if (request->bytes_out > 0)
+		tally->bytes_out += (uint64_t)request->bytes_out;
+	if (request->bytes_in > 0)
+		tally->bytes_in += (uint64_t)request->bytes_in;
+	if (sink_put(flow->plane->sink, &event, NULL) != STATUS_OK)
+		log_warning("a request has no row: the audit is gone");
+}
+
+void
+record_object(
+    struct cursor path, struct cursor query, struct cursor_writer *out)
+{
+	struct cursor pair, key;
+	char mark = '?';
+
+	if (path.left > out->size - out->used)
+		path.left = out->size - out->used;
+	cursor_put(out, path.at, path.left);
+	while (query.left > 0) {
+		if (!cursor_until(&query, '&', &pair)) {
+			pair = query;
+			query.left = 0;
+		}
+		key = pair;
+		if (!cursor_until(&pair, '=', &key))
+			key = pair;
+		if (out->size - out->used < key.left + 1)
+			return;
+		cursor_put_u8(out, (uint8_t)mark);
+		cursor_put(out, key.at, key.left);
+		mark = '&';
+	}
+}

@@ -1,0 +1,109 @@
+#include "gateway/flow/refusal.h"
+
+#include "schema/json.h"
+
+#include <stdio.h>
+
+#define DETAIL_MAX 2048
+
+static const char *
+who_decided(enum reason_fault fault)
+{
+	switch (fault) {
+	case FAULT_POLICY:
+		return "was refused by the policy of this sandbox (this is not "
+		       "a network fault)";
+	case FAULT_CLIENT:
+		return "was refused by the gateway of this sandbox";
+	case FAULT_UPSTREAM:
+		return "was allowed, but failed outside this sandbox";
+	case FAULT_GATEWAY:
+	case FAULT_COUNT:
+		break;
+	}
+	return "was refused by the gateway of this sandbox (this is not a "
+	       "network fault)";
+}
+
+void
+refusal_write_body(const struct refusal *refusal, struct cursor_writer *out)
+{
+	const struct reason_entry *entry = reason_entry(refusal->reason);
+	struct json j = json_to(out);
+	char type[128], detail[DETAIL_MAX];
+	const char *advice =
+	    refusal->advice == NULL ? entry->advice : refusal->advice;
+	int length = snprintf(
+	    type, sizeof(type), "http://exeat.internal/reason/%s", entry->id);
+	bool cut = length < 0 || (size_t)length >= sizeof(type);
+
+	length = snprintf(detail, sizeof(detail), "%s %s: %s%s%s. %s",
+	    refusal->tried, who_decided(entry->fault), entry->title,
+	    refusal->cause[0] == '\0' ? "" : ": ", refusal->cause, advice);
+	/* What does not fit is cut at the end: the sentence begins with what
+	 * was tried and what was decided. */
+	if (length < 0 || cut)
+		detail[0] = '\0';
+	json_open(&j, NULL, '{');
+	json_text(&j, "type", type);
+	json_text(&j, "title", entry->title);
+	json_number(&j, "status", entry->http_status);
+	json_text(&j, "detail", detail);
+	json_text(&j, "reason", entry->id);
+	if (refusal->rule != NULL)
+		json_text(&j, "rule", refusal->rule);
+	else
+		json_none(&j, "rule");
+	json_text(&j, "event", refusal->event);
+	json_none(&j, "ask");
+	json_close(&j, '}');
+	cursor_put_u8(out, '\n');
+}
+
+static const char *
+phrase_of(uint16_t status)
+{
+	static const struct {
+		uint16_t status;
+		const char *phrase;
+	} phrases[] = {
+		{ 400, "Bad Request" },
+		{ 403, "Forbidden" },
+		{ 408, "Request Timeout" },
+		{ 429, "Too Many Requests" },
+		{ 502, "Bad Gateway" },
+		{ 503, "Service Unavailable" },
+		{ 504, "Gateway Timeout" },
+	};
+
+	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
+		if (phrases[i].status == status)
+			return phrases[i].phrase;
+	return "Refused";
+}
+
+void
+refusal_write_http1(const struct refusal *refusal, bool is_head,
+    bool keep_alive, struct cursor_writer *out)
+{
+	const struct reason_entry *entry = reason_entry(refusal->reason);
+	unsigned char bytes[REFUSAL_MAX / 2];
+	struct cursor_writer body = cursor_writer_of(bytes, sizeof(bytes));
+
+	refusal_write_body(refusal, &body);
+	if (!cursor_written(&body))
+		body.used = 0;
+	cursor_put_text(out, "HTTP/1.1 ");
+	cursor_put_decimal(out, entry->http_status);
+	cursor_put_u8(out, ' ');
+	cursor_put_text(out, phrase_of(entry->http_status));
+	cursor_put_text(out, "\r\nContent-Type: application/problem+json\r\n"
+			     "Cache-Control: no-store\r\nExeat-Reason: ");
+	cursor_put_text(out, entry->id);
+	cursor_put_text(out, "\r\nContent-Length: ");
+	cursor_put_decimal(out, body.used);
+	cursor_put_text(out, keep_alive ? "\r\nConnection: keep-alive\r\n\r\n"
+					: "\r\nConnection: close\r\n\r\n");
+	if (!is_head)
+		cursor_put(out, body.bytes, body.used);
+}

@@ -1,0 +1,260 @@
+#include "gateway/flow/upstream.h"
+
+#include "gateway/flow/flow.h"
+#include "gateway/flow/judge.h"
+#include "gateway/flow/trusts.h"
+#include "gateway/net/dial.h"
+#include "gateway/net/resolve.h"
+#include "gateway/run/run.h"
+#include "gateway/tls/outside.h"
+#include "gateway/tls/stream.h"
+#include "policy/stack.h"
+#include "schema/problem.h"
+#include "schema/status.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const outside_alpn[] = { "http/1.1", NULL };
+
+struct upstream {
+	struct flow *flow;
+	upstream_call *on_done;
+	void *arg;
+	bool tls;
+	struct resolve *resolve;
+	struct dial *dial;
+	struct stream *stream;
+	struct event *ready; /* of the stream's socket, or for the next tick */
+	struct endpoint to;
+	struct facts facts;
+	struct address fixed; /* of a rule's "resolve", or the literal */
+};
+
+static void
+release(struct upstream *upstream)
+{
+	resolve_cancel(upstream->resolve);
+	dial_cancel(upstream->dial);
+	if (upstream->ready != NULL)
+		event_free(upstream->ready);
+	stream_free(upstream->stream);
+	free(upstream);
+}
+
+void
+upstream_cancel(struct upstream *upstream)
+{
+	if (upstream != NULL)
+		release(upstream);
+}
+
+/* The one way out: releases, then tells. */
+static void
+finish(struct upstream *upstream, const struct upstream_result *result)
+{
+	upstream_call *on_done = upstream->on_done;
+	void *arg = upstream->arg;
+
+	release(upstream);
+	on_done(result, arg);
+}
+
+static void
+fail(struct upstream *upstream, enum reason reason, const char *cause)
+{
+	struct upstream_result result = {
+		.reason = reason, .fd = -1, .to = upstream->to, .cause = cause
+	};
+
+	finish(upstream, &result);
+}
+
+static void
+on_handshake(evutil_socket_t fd, short what, void *arg)
+{
+	struct upstream *upstream = arg;
+	struct problem problem = { 0 };
+	int status = stream_handshake(upstream->stream, &problem);
+	struct upstream_result result = {
+		.fd = -1, .to = upstream->to, .cause = ""
+	};
+	short wanted = EV_READ;
+
+	(void)fd;
+	(void)what;
+	if (status == STATUS_AGAIN) {
+		if (stream_wants_write(upstream->stream))
+			wanted |= EV_WRITE;
+		(void)event_assign(upstream->ready,
+		    event_get_base(upstream->ready),
+		    stream_fd(upstream->stream), wanted, on_handshake,
+		    upstream);
+		(void)event_add(upstream->ready, NULL);
+		return;
+	}
+	if (status == STATUS_OK) {
+		result.stream = STEAL(upstream->stream);
+		finish(upstream, &result);
+		return;
+	}
+	if (status == STATUS_CLOSED)
+		fail(upstream, REASON_UPSTREAM_RESET, problem.text);
+	else
+		fail(upstream, REASON_UPSTREAM_TLS, problem.text);
+}
+
+/* Who has to answer there: the name meant, or the literal itself. */
+static const char *
+expected_host(const struct flow *flow, char literal[ADDRESS_TEXT_MAX])
+{
+	if (flow->by_name)
+		return flow->host.text;
+	if (hostname_is_set(&flow->hello.sni))
+		return flow->hello.sni.text;
+	address_print(&flow->wanted.address, literal);
+	return literal;
+}
+
+static void
+begin_tls(struct upstream *upstream, int fd)
+{
+	struct flow *flow = upstream->flow;
+	struct stack_settings settings;
+	struct problem problem = { 0 };
+	char literal[ADDRESS_TEXT_MAX];
+	struct outside_order order = {
+		.port = flow->wanted.port, .alpn = outside_alpn, .fd = fd
+	};
+	struct outside *outside;
+
+	order.host = expected_host(flow, literal);
+	stack_settings(flow->plane->run->stack, &upstream->facts, &settings);
+	outside =
+	    trusts_get(flow->plane->trusts, settings.upstream_ca, &problem);
+	if (outside != NULL)
+		upstream->stream = outside_connect(outside, &order, &problem);
+	if (upstream->stream == NULL) {
+		(void)close(fd);
+		fail(upstream, REASON_UPSTREAM_TLS, problem.text);
+		return;
+	}
+	on_handshake(fd, 0, upstream);
+}
+
+static void
+on_dialed(const struct dial_result *dialed, void *arg)
+{
+	struct upstream *upstream = arg;
+	struct upstream_result result = {
+		.fd = dialed->fd, .to = dialed->to, .cause = ""
+	};
+	const char *words;
+
+	upstream->dial = NULL;
+	if (dialed->reason != REASON_NONE) {
+		words =
+		    dialed->error == 0 ? NULL : strerrordesc_np(dialed->error);
+		fail(upstream, dialed->reason, words == NULL ? "" : words);
+		return;
+	}
+	upstream->to = dialed->to;
+	if (upstream->tls)
+		begin_tls(upstream, dialed->fd);
+	else
+		finish(upstream, &result);
+}
+
+static bool
+may_dial(const struct address *address, void *arg)
+{
+	const struct upstream *upstream = arg;
+
+	return stack_may_dial(
+	    upstream->flow->plane->run->stack, &upstream->facts, address);
+}
+
+static void
+dial_list(struct upstream *upstream, const struct address *list, size_t count)
+{
+	struct dial_order order = { .list = list,
+		.count = count,
+		.port = upstream->flow->wanted.port,
+		.may_dial = may_dial,
+		.arg = upstream };
+
+	upstream->dial = dial_start(loop_base(upstream->flow->plane->loop),
+	    &order, on_dialed, upstream);
+	if (upstream->dial == NULL)
+		fail(upstream, REASON_OVERLOAD, "");
+}
+
+static void
+on_resolved(const struct address *list, size_t count, int status, void *arg)
+{
+	struct upstream *upstream = arg;
+
+	upstream->resolve = NULL;
+	if (status == STATUS_OK)
+		dial_list(upstream, list, count);
+	else if (status == STATUS_TIMEOUT)
+		fail(upstream, REASON_UPSTREAM_TIMEOUT,
+		    "the nameserver did not answer");
+	else
+		fail(upstream, REASON_UPSTREAM_UNRESOLVED, "");
+}
+
+/* From a tick of its own, so that nobody is called before we returned. */
+static void
+on_start(evutil_socket_t fd, short what, void *arg)
+{
+	struct upstream *upstream = arg;
+	struct address list[LIMIT_ADDRESSES];
+	struct flow *flow = upstream->flow;
+	size_t count;
+
+	(void)fd;
+	(void)what;
+	if (address_is_set(&upstream->fixed)) {
+		dial_list(upstream, &upstream->fixed, 1);
+		return;
+	}
+	if (resolver_knows(flow->plane->resolver, &flow->host, list, &count)) {
+		dial_list(upstream, list, count);
+		return;
+	}
+	upstream->resolve = resolve_start(
+	    flow->plane->resolver, &flow->host, on_resolved, upstream);
+	if (upstream->resolve == NULL)
+		fail(upstream, REASON_OVERLOAD, "");
+}
+
+struct upstream *
+upstream_connect(struct flow *flow, bool tls, upstream_call *on_done, void *arg)
+{
+	struct upstream *upstream = calloc(1, sizeof(*upstream));
+	struct stack_settings settings;
+
+	if (upstream == NULL)
+		return NULL;
+	upstream->flow = flow;
+	upstream->on_done = on_done;
+	upstream->arg = arg;
+	upstream->tls = tls;
+	upstream->facts = judge_facts(flow);
+	stack_settings(flow->plane->run->stack, &upstream->facts, &settings);
+	if (!flow->by_name)
+		upstream->fixed = flow->wanted.address;
+	else if (settings.resolve != NULL)
+		upstream->fixed = *settings.resolve;
+	upstream->ready =
+	    event_new(loop_base(flow->plane->loop), -1, 0, on_start, upstream);
+	if (upstream->ready == NULL) {
+		free(upstream);
+		return NULL;
+	}
+	event_active(upstream->ready, EV_TIMEOUT, 0);
+	return upstream;
+}
