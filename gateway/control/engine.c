@@ -1,0 +1,215 @@
+#include "gateway/control/engine.h"
+
+#include "gateway/audit/sink.h"
+#include "gateway/dns/names.h"
+#include "gateway/dns/port53.h"
+#include "gateway/dns/stub.h"
+#include "gateway/flow/accept.h"
+#include "gateway/flow/plane.h"
+#include "gateway/flow/table.h"
+#include "gateway/flow/trusts.h"
+#include "gateway/net/pool.h"
+#include "gateway/net/resolve.h"
+#include "gateway/proc/clock.h"
+#include "gateway/proc/log.h"
+#include "gateway/proc/loop.h"
+#include "gateway/run/run.h"
+#include "gateway/tls/inside.h"
+#include "gateway/tls/stream.h"
+#include "gateway/tls/trust_store.h"
+#include "policy/stack.h"
+#include "schema/limits.h"
+#include "schema/problem.h"
+#include "schema/status.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Buffers that lie ready between two bursts. */
+enum {
+	BUFFERS_KEPT = 32
+};
+
+struct engine {
+	struct plane plane;
+	struct run run;
+	bool has_run;
+	struct trust_store *roots;
+	struct pool *records; /* of TLS streams */
+	struct stub *stub;
+	struct port53 *port53;
+	struct accept *accept;
+	int diag; /* who asked: kept for the run's life */
+	struct event *grace;
+};
+
+static void
+on_grace_over(evutil_socket_t fd, short what, void *arg)
+{
+	struct engine *engine = arg;
+
+	(void)fd;
+	(void)what;
+	log_error("the audit takes no rows: all connections are ended");
+	table_close_all(engine->plane.table, REASON_AUDIT_UNAVAILABLE);
+}
+
+static void
+on_audit_change(bool open, void *arg)
+{
+	static const struct timeval grace = { .tv_sec =
+						  LIMIT_AUDIT_GRACE_MS / 1000 };
+	struct engine *engine = arg;
+
+	if (open) {
+		(void)event_del(engine->grace);
+		log_warning("the audit takes rows again");
+		return;
+	}
+	log_warning("the audit takes no rows: new requests are refused");
+	if (event_add(engine->grace, &grace) != 0)
+		on_grace_over(-1, 0, engine);
+}
+
+/* The parts that cannot say more than that there was no memory. */
+static bool
+make_parts(struct engine *engine, struct sink *sink)
+{
+	struct plane *plane = &engine->plane;
+
+	plane->run = &engine->run;
+	plane->sink = sink;
+	plane->names = names_new();
+	plane->buffers = pool_new(LIMIT_RELAY_BYTES, BUFFERS_KEPT);
+	plane->table = table_new(LIMIT_FLOWS);
+	engine->records = pool_new(STREAM_BUFFER, BUFFERS_KEPT);
+	if (plane->names == NULL || plane->buffers == NULL ||
+	    plane->table == NULL || engine->records == NULL)
+		return false;
+	plane->trusts =
+	    trusts_new(trust_store_roots(engine->roots), engine->records);
+	engine->stub = stub_new(plane->run, plane->names, sink);
+	engine->grace =
+	    event_new(loop_base(plane->loop), -1, 0, on_grace_over, engine);
+	return plane->trusts != NULL && engine->stub != NULL &&
+	       engine->grace != NULL;
+}
+
+struct engine *
+engine_start(struct loop *loop, struct sink *sink,
+    const struct engine_order *order, struct problem *reterr)
+{
+	struct engine *engine = calloc(1, sizeof(*engine));
+
+	if (engine == NULL) {
+		stack_unref(order->stack);
+		(void)problem_set(reterr, "there is no memory");
+		return NULL;
+	}
+	engine->plane.loop = loop;
+	engine->diag = -1;
+	if (run_init(&engine->run, &order->identity, order->stack,
+		clock_wall_us(), reterr) != STATUS_OK)
+		goto fail;
+	engine->has_run = true;
+	memcpy(engine->run.digests, order->digests, sizeof(order->digests));
+	engine->roots = trust_store_new(reterr);
+	if (engine->roots == NULL)
+		goto fail;
+	if (!make_parts(engine, sink)) {
+		(void)problem_set(reterr, "there is no memory");
+		goto fail;
+	}
+	engine->plane.resolver =
+	    resolver_new(loop_base(loop), NULL, NULL, reterr);
+	if (engine->plane.resolver == NULL)
+		goto fail;
+	engine->plane.inside = inside_new(engine->records, reterr);
+	if (engine->plane.inside == NULL)
+		goto fail;
+	sink_watch(sink, on_audit_change, engine);
+	return engine;
+fail:
+	engine_free(engine);
+	return NULL;
+}
+
+void
+engine_free(struct engine *engine)
+{
+	struct plane *plane;
+
+	if (engine == NULL)
+		return;
+	plane = &engine->plane;
+	if (plane->sink != NULL)
+		sink_watch(plane->sink, NULL, NULL);
+	accept_free(engine->accept);
+	port53_free(engine->port53);
+	if (plane->table != NULL)
+		table_close_all(plane->table, REASON_STOPPING);
+	loop_settle(plane->loop);
+	table_free(plane->table);
+	stub_free(engine->stub);
+	trusts_free(plane->trusts);
+	inside_free(plane->inside);
+	resolver_free(plane->resolver);
+	names_free(plane->names);
+	pool_free(plane->buffers);
+	pool_free(engine->records);
+	trust_store_free(engine->roots);
+	if (engine->grace != NULL)
+		event_free(engine->grace);
+	if (engine->diag >= 0)
+		(void)close(engine->diag);
+	if (engine->has_run)
+		run_done(&engine->run);
+	free(engine);
+}
+
+int
+engine_listen(struct engine *engine, const int fds[HANDOFF_FD_COUNT],
+    int *ret_bundle, struct problem *reterr)
+{
+	struct plane *plane = &engine->plane;
+
+	if (engine->accept != NULL) {
+		for (int i = 0; i < HANDOFF_FD_COUNT; i++)
+			(void)close(fds[i]);
+		return STATUS_REFUSED;
+	}
+	engine->diag = fds[HANDOFF_DIAG];
+	engine->port53 = port53_new(plane->loop, engine->stub,
+	    fds[HANDOFF_UDP4], fds[HANDOFF_UDP6], reterr);
+	if (engine->port53 == NULL) {
+		(void)close(fds[HANDOFF_TCP4]);
+		(void)close(fds[HANDOFF_TCP6]);
+		return STATUS_PROBLEM;
+	}
+	engine->accept = accept_new(plane, engine->port53, fds[HANDOFF_TCP4],
+	    fds[HANDOFF_TCP6], reterr);
+	if (engine->accept == NULL)
+		return STATUS_PROBLEM;
+	return trust_store_bundle(
+	    engine->roots, engine->run.ca, ret_bundle, reterr);
+}
+
+void
+engine_stop(struct engine *engine, enum reason reason)
+{
+	accept_free(STEAL(engine->accept));
+	port53_free(STEAL(engine->port53));
+	table_close_all(engine->plane.table, reason);
+	loop_settle(engine->plane.loop);
+}
+
+struct order_tally
+engine_tally(const struct engine *engine)
+{
+	struct order_tally tally = engine->run.tally;
+
+	tally.names = names_count(engine->plane.names);
+	return tally;
+}

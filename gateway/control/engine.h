@@ -1,0 +1,48 @@
+/*
+ * engine - everything that serves one run, made in order and taken down in
+ * reverse.
+ *
+ * engine_start() makes what needs no sandbox; engine_listen() takes over the
+ * sockets that were born in one, and then flows begin.  While the audit takes
+ * no rows nothing new is let through, and after LIMIT_AUDIT_GRACE_MS what is
+ * under way is ended too.
+ */
+#ifndef GATEWAY_CONTROL_ENGINE_H
+#define GATEWAY_CONTROL_ENGINE_H
+
+#include "schema/handoff.h"
+#include "schema/order.h"
+#include "schema/reason.h"
+
+struct engine;
+struct loop;
+struct problem;
+struct sink;
+struct stack;
+
+/* One layer's digest for each layer of the stack. */
+struct engine_order {
+	struct order_begin identity;
+	struct stack *stack; /* takes the reference, also on failure */
+	uint8_t digests[LIMIT_LAYERS][ORDER_DIGEST];
+};
+
+/* loop and sink are borrowed and outlive it.  NULL: *reterr tells why. */
+struct engine *engine_start(struct loop *loop, struct sink *sink,
+    const struct engine_order *order, struct problem *reterr) MUST_CHECK;
+void engine_free(struct engine *engine);
+
+/*
+ * Takes the descriptors of a handoff, also on failure, and gives the trust
+ * bundle for the sandbox.  Once only: STATUS_REFUSED afterwards.
+ */
+int engine_listen(struct engine *engine, const int fds[HANDOFF_FD_COUNT],
+    int *ret_bundle, struct problem *reterr) MUST_CHECK;
+
+/* Accepts nothing more and ends every flow; their last rows are put. */
+void engine_stop(struct engine *engine, enum reason reason);
+
+/* What the run has done so far. */
+struct order_tally engine_tally(const struct engine *engine);
+
+#endif

@@ -1,0 +1,337 @@
+#include "gateway/control/parent.h"
+
+#include "gateway/audit/sink.h"
+#include "gateway/control/adopt.h"
+#include "gateway/control/engine.h"
+#include "gateway/proc/channel.h"
+#include "gateway/proc/log.h"
+#include "gateway/proc/loop.h"
+#include "policy/document.h"
+#include "policy/stack.h"
+#include "schema/frame.h"
+#include "schema/limits.h"
+#include "schema/order.h"
+#include "schema/problem.h"
+#include "schema/status.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum parent_phase {
+	PARENT_LOADING, /* layers come in */
+	PARENT_RUNNING,
+	PARENT_STOPPING, /* the last rows are on their way */
+	PARENT_OVER
+};
+
+struct parent {
+	struct loop *loop;
+	struct sink *sink;
+	struct channel *channel;
+	int handoff_fd;
+	enum parent_phase phase;
+	bool in_order; /* it was stopped, not cut off */
+	struct policy *layers[LIMIT_LAYERS];
+	size_t count;
+	struct engine_order order;
+	struct engine *engine;
+	struct adopt *adopt;
+	struct event *drain; /* looks whether the last rows are accepted */
+	int drain_left;
+};
+
+/* How often, and how long, the last rows are waited for. */
+enum {
+	DRAIN_MS = 10,
+	DRAIN_ROUNDS = LIMIT_AUDIT_WAIT_MS / DRAIN_MS
+};
+
+static void
+say_tally(struct parent *parent)
+{
+	unsigned char packet[128];
+	struct cursor_writer out =
+	    frame_begin(FRAME_ORDER_TALLY, packet, sizeof(packet));
+	struct order_tally tally = engine_tally(parent->engine);
+
+	order_tally_write(&tally, &out);
+	if (channel_send(parent->channel, &out, NULL, 0) != STATUS_OK)
+		log_debug("the parent does not take the tally");
+}
+
+static void
+end(struct parent *parent)
+{
+	if (parent->in_order && parent->engine != NULL)
+		say_tally(parent);
+	parent->phase = PARENT_OVER;
+	loop_stop(parent->loop);
+}
+
+static void
+on_drain(evutil_socket_t fd, short what, void *arg)
+{
+	struct parent *parent = arg;
+	static const struct timeval wait = { .tv_usec = DRAIN_MS * 1000L };
+
+	(void)fd;
+	(void)what;
+	if (sink_waiting(parent->sink) > 0 && parent->drain_left-- > 0 &&
+	    event_add(parent->drain, &wait) == 0)
+		return;
+	if (sink_waiting(parent->sink) > 0)
+		log_error("the last rows were not accepted by the audit");
+	end(parent);
+}
+
+static void
+stop(struct parent *parent)
+{
+	if (parent->phase >= PARENT_STOPPING)
+		return;
+	parent->phase = PARENT_STOPPING;
+	if (parent->engine == NULL) {
+		end(parent);
+		return;
+	}
+	engine_stop(parent->engine, REASON_STOPPING);
+	sink_flush(parent->sink);
+	parent->drain_left = DRAIN_ROUNDS;
+	on_drain(-1, 0, parent);
+}
+
+static void
+say_failed(struct parent *parent, const struct problem *problem)
+{
+	unsigned char packet[1024];
+	struct cursor_writer out =
+	    frame_begin(FRAME_ORDER_FAILED, packet, sizeof(packet));
+
+	order_failed_write(problem, &out);
+	if (channel_send(parent->channel, &out, NULL, 0) != STATUS_OK)
+		log_error("%s", problem->text);
+	stop(parent);
+}
+
+/* Reads the whole text; the caller frees it. */
+static int
+read_text(int fd, char **ret, size_t *ret_length, struct problem *reterr)
+{
+	struct stat st;
+	size_t got = 0;
+	char *text;
+
+	if (fstat(fd, &st) != 0)
+		return problem_errno(reterr, "cannot examine a policy");
+	if (st.st_size < 0 || st.st_size > LIMIT_POLICY_BYTES)
+		return problem_set(reterr, "a policy is too long");
+	text = malloc((size_t)st.st_size + 1);
+	if (text == NULL)
+		return problem_set(reterr, "there is no memory");
+	while (got < (size_t)st.st_size) {
+		ssize_t n =
+		    pread(fd, text + got, (size_t)st.st_size - got, (off_t)got);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			free(text);
+			return problem_errno(reterr, "cannot read a policy");
+		}
+		got += (size_t)n;
+	}
+	*ret = text;
+	*ret_length = got;
+	return STATUS_OK;
+}
+
+static int
+load(int fd, const char *name, struct policy **ret, struct problem *reterr)
+{
+	struct problems problems = { 0 };
+	char *text;
+	size_t length;
+	int status = read_text(fd, &text, &length, reterr);
+
+	if (status != STATUS_OK)
+		return status;
+	status = document_load(cursor_of(text, length), name, ret, &problems);
+	free(text);
+	/* The command has shown all of them already: one is enough here. */
+	if (status != STATUS_OK && problems.count > 0)
+		*reterr = problems.list[0];
+	else if (status != STATUS_OK)
+		(void)problem_set(reterr, "a policy cannot be loaded");
+	problems_done(&problems);
+	return status;
+}
+
+static void
+on_layer(struct parent *parent, const struct frame *frame, struct fdpass *fds)
+{
+	struct order_layer layer;
+	struct problem problem = { 0 };
+	int fd = fdpass_take(fds, 0), status;
+
+	if (order_layer_read(frame->body, &layer) != STATUS_OK ||
+	    parent->count == LIMIT_LAYERS) {
+		(void)close(fd);
+		channel_end(parent->channel, STATUS_MALFORMED);
+		return;
+	}
+	status = load(fd, layer.name, &parent->layers[parent->count], &problem);
+	(void)close(fd);
+	if (status != STATUS_OK) {
+		say_failed(parent, &problem);
+		return;
+	}
+	memcpy(parent->order.digests[parent->count], layer.sha256,
+	    sizeof(layer.sha256));
+	parent->count++;
+}
+
+static int
+begin(struct parent *parent, struct problem *reterr)
+{
+	parent->order.stack = stack_new(
+	    (const struct policy *const *)parent->layers, parent->count);
+	if (parent->order.stack == NULL)
+		return problem_set(reterr, "there is no memory");
+	parent->engine =
+	    engine_start(parent->loop, parent->sink, &parent->order, reterr);
+	if (parent->engine == NULL)
+		return STATUS_PROBLEM;
+	parent->adopt = adopt_new(
+	    parent->loop, steal_fd(&parent->handoff_fd), parent->engine);
+	if (parent->adopt == NULL)
+		return problem_set(reterr, "there is no memory");
+	return STATUS_OK;
+}
+
+static void
+on_begin(struct parent *parent, const struct frame *frame, struct fdpass *fds)
+{
+	unsigned char packet[16];
+	struct cursor_writer out =
+	    frame_begin(FRAME_ORDER_READY, packet, sizeof(packet));
+	struct problem problem = { 0 };
+
+	(void)fds;
+	if (order_begin_read(frame->body, &parent->order.identity) !=
+	    STATUS_OK) {
+		channel_end(parent->channel, STATUS_MALFORMED);
+		return;
+	}
+	if (begin(parent, &problem) != STATUS_OK) {
+		say_failed(parent, &problem);
+		return;
+	}
+	parent->phase = PARENT_RUNNING;
+	log_run(parent->order.identity.run);
+	if (channel_send(parent->channel, &out, NULL, 0) != STATUS_OK)
+		channel_end(parent->channel, STATUS_CLOSED);
+}
+
+static void
+on_stop(struct parent *parent, const struct frame *frame, struct fdpass *fds)
+{
+	(void)fds;
+	if (!cursor_is_empty(&frame->body)) {
+		channel_end(parent->channel, STATUS_MALFORMED);
+		return;
+	}
+	parent->in_order = true;
+	stop(parent);
+}
+
+static const struct message {
+	uint16_t type;
+	enum parent_phase when;
+	void (*handle)(struct parent *parent, const struct frame *frame,
+	    struct fdpass *fds);
+} messages[] = {
+	{ FRAME_ORDER_LAYER, PARENT_LOADING, on_layer },
+	{ FRAME_ORDER_BEGIN, PARENT_LOADING, on_begin },
+	{ FRAME_ORDER_STOP, PARENT_LOADING, on_stop },
+	{ FRAME_ORDER_STOP, PARENT_RUNNING, on_stop },
+};
+
+static void
+on_frame(struct channel *channel, const struct frame *frame, struct fdpass *fds,
+    void *arg)
+{
+	struct parent *parent = arg;
+
+	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
+		if (messages[i].type == frame->type &&
+		    messages[i].when == parent->phase) {
+			messages[i].handle(parent, frame, fds);
+			return;
+		}
+	/* What comes behind the end is late, not wrong. */
+	if (parent->phase < PARENT_STOPPING)
+		channel_end(channel, STATUS_MALFORMED);
+}
+
+static void
+on_end(struct channel *channel, int status, void *arg)
+{
+	struct parent *parent = arg;
+
+	(void)channel;
+	if (status != STATUS_CLOSED)
+		log_error(
+		    "the parent's channel ended: %s", status_name(status));
+	stop(parent);
+}
+
+struct parent *
+parent_new(struct loop *loop, struct sink *sink, int parent_fd, int handoff_fd)
+{
+	static const struct channel_events events = { .on_frame = on_frame,
+		.on_end = on_end };
+	struct parent *parent = calloc(1, sizeof(*parent));
+
+	if (parent == NULL) {
+		(void)close(parent_fd);
+		(void)close(handoff_fd);
+		return NULL;
+	}
+	parent->loop = loop;
+	parent->sink = sink;
+	parent->handoff_fd = handoff_fd;
+	parent->drain = event_new(loop_base(loop), -1, 0, on_drain, parent);
+	parent->channel = channel_new(loop, parent_fd, &events, parent);
+	if (parent->drain == NULL || parent->channel == NULL) {
+		parent_free(parent);
+		return NULL;
+	}
+	return parent;
+}
+
+void
+parent_free(struct parent *parent)
+{
+	if (parent == NULL)
+		return;
+	adopt_free(parent->adopt);
+	engine_free(parent->engine);
+	for (size_t i = 0; i < parent->count; i++)
+		policy_unref(parent->layers[i]);
+	if (parent->drain != NULL)
+		event_free(parent->drain);
+	channel_free(parent->channel);
+	if (parent->handoff_fd >= 0)
+		(void)close(parent->handoff_fd);
+	free(parent);
+}
+
+int
+parent_exit_code(const struct parent *parent)
+{
+	return parent->in_order ? 0 : 1;
+}
