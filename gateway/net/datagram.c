@@ -17,7 +17,10 @@
 #define BATCH 16
 
 /* Room for either family's packet information. */
-#define CONTROL_SIZE CMSG_SPACE(sizeof(struct in6_pktinfo))
+/* Whoever made the socket may have asked for the original address too. */
+#define CONTROL_SIZE                              \
+	(CMSG_SPACE(sizeof(struct in6_pktinfo)) + \
+	    CMSG_SPACE(sizeof(struct sockaddr_in6)))
 
 /* A message in the shape the kernel wants it, with its parts. */
 struct parcel {
