@@ -101,3 +101,7 @@ summary_sections(size_t *ret_count)
 const char summary_last_run[] = "SELECT uid FROM sandbox ORDER BY id DESC "
 				"LIMIT 1";
 const char summary_find_run[] = "SELECT count(*) FROM sandbox WHERE uid = :sbx";
+const char summary_reasons[] =
+    RUN "SELECT ifnull(re.name, 'refused') AS reason, count(*) AS times "
+	"FROM counted c LEFT JOIN reason re ON re.id = c.reason "
+	"WHERE c.refused GROUP BY c.reason ORDER BY times DESC, reason LIMIT 3";

@@ -23,6 +23,9 @@ const struct summary_section *summary_sections(size_t *ret_count);
 /* The uid of the run that began last, as one column. */
 extern const char summary_last_run[];
 
+/* Why the run sbx was refused what, and how often; the commonest first. */
+extern const char summary_reasons[];
+
 /* How many runs there are with the uid sbx: 0 or 1. */
 extern const char summary_find_run[];
 

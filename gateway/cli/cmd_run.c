@@ -1,5 +1,7 @@
 #include "gateway/cli/cmd_run.h"
 
+#include "gateway/audit/query.h"
+#include "gateway/audit/summary.h"
 #include "gateway/cli/ledger.h"
 #include "gateway/cli/policies.h"
 #include "gateway/cli/settings.h"
@@ -10,6 +12,7 @@
 #include "schema/status.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,20 +134,70 @@ parcel_make(const struct task *task, struct parcel *ret, struct problem *reterr)
 	return STATUS_OK;
 }
 
+/* The commonest reasons of refusals, as " (2 no_rule, 1 method)". */
+#define REASONS_MAX 200
+
+struct reasons {
+	char text[REASONS_MAX];
+	struct cursor_writer out;
+};
+
+static bool
+on_reason(const struct query_cell *cells, size_t count, void *arg)
+{
+	struct reasons *reasons = arg;
+
+	if (count < 2)
+		return false;
+	cursor_put_text(&reasons->out, reasons->out.used == 0 ? " (" : ", ");
+	cursor_put_decimal(&reasons->out, (uint64_t)cells[1].number);
+	cursor_put_text(&reasons->out, " ");
+	cursor_put(&reasons->out, cells[0].text.at, cells[0].text.left);
+	return true;
+}
+
+/* Nothing, when the database cannot be asked: the counts stand anyhow. */
+static void
+find_reasons(const char *database, const char *run, struct reasons *ret)
+{
+	struct query_value value = { .name = "sbx",
+		.text = cursor_of_text(run) };
+	struct query_values values = { .list = &value, .count = 1 };
+	struct query_reader reader = { .on_row = on_reason, .arg = ret };
+	struct query *query;
+	bool cut;
+
+	*ret = (struct reasons){ .text = "" };
+	ret->out = cursor_writer_of(ret->text, sizeof(ret->text) - 1);
+	if (query_open(database, &query, NULL) != STATUS_OK)
+		return;
+	if (query_run(query, summary_reasons, &values, &reader, &cut, NULL) ==
+		STATUS_OK &&
+	    ret->out.used > 0)
+		cursor_put_text(&ret->out, ")");
+	query_close(query);
+	if (!cursor_written(&ret->out))
+		ret->out.used = 0;
+	ret->text[ret->out.used] = '\0';
+}
+
 /* The one line at the end. */
 static void
 tell_counts(const struct siblings_ending *ending, const struct task *task,
     const char *run)
 {
 	const struct event_closed *counts = &ending->counts;
+	struct reasons reasons = { .text = "" };
 
 	if (task->quiet || !ending->closed)
 		return;
-	(void)fprintf(stderr, "exeat: %llu request%s, %llu refused",
-	    (unsigned long long)counts->requests,
-	    counts->requests == 1 ? "" : "s",
-	    (unsigned long long)counts->refused);
-	(void)fprintf(stderr, "; exeat audit summary %s", run);
+	if (counts->refused > 0)
+		find_reasons(task->audit, run, &reasons);
+	(void)fprintf(stderr,
+	    "exeat: %" PRIu64 " request%s, %" PRIu64
+	    " refused%s; exeat audit summary %s",
+	    counts->requests, counts->requests == 1 ? "" : "s", counts->refused,
+	    reasons.text, run);
 	if (task->audit_option != NULL)
 		(void)fprintf(stderr, " --audit %s", task->audit);
 	(void)fprintf(stderr, "\n");
