@@ -1,16 +1,13 @@
 #include "gateway/cli/policies.h"
 
-#include "gateway/cli/place.h"
+#include "gateway/cli/expand.h"
 #include "gateway/cli/settings.h"
 #include "gateway/cli/task.h"
 #include "gateway/proc/sealed.h"
 #include "schema/status.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <openssl/evp.h>
@@ -52,74 +49,48 @@ add_layer(struct policies *policies, const char *name, const char *text,
 	return STATUS_OK;
 }
 
-/* Takes the text of an open file that is a policy's in size and kind. */
-static int
-read_text(int fd, const char *path, char **ret, size_t *ret_length,
-    struct problem *reterr)
+static bool
+is_writable(const char *path, const void *task)
 {
-	struct stat st;
-	size_t done = 0, length;
-	char *text;
-
-	if (fstat(fd, &st) != 0)
-		return problem_errno(reterr, "cannot examine %s", path);
-	if (!S_ISREG(st.st_mode) || st.st_size > LIMIT_POLICY_BYTES)
-		return problem_set(
-		    reterr, "%s is not a file, or too long", path);
-	length = (size_t)st.st_size;
-	text = calloc(length + 1, 1);
-	if (text == NULL)
-		return problem_set(reterr, "there is no memory for %s", path);
-	while (done < length) {
-		ssize_t got = read(fd, text + done, length - done);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		done += (size_t)got;
-	}
-	*ret = text;
-	*ret_length = done;
-	return STATUS_OK;
+	return task_can_write(task, path);
 }
 
-static int
-add_file(struct policies *policies, const struct task *task, const char *path,
-    struct problem *reterr)
-{
-	struct place place;
-	char *text = NULL;
-	size_t length = 0;
-	int status = place_of(path, false, &place, reterr), fd;
-
-	if (status != STATUS_OK)
-		return status;
-	if (task_can_write(task, place.path)) {
-		(void)problem_set(
-		    reterr, "the sandbox could write the policy %s", path);
-		return problem_cure(reterr,
-		    "keep it outside the workspace and writable mounts");
-	}
-	fd = open(place.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		return problem_errno(reterr, "cannot open %s", path);
-	status = read_text(fd, path, &text, &length, reterr);
-	(void)close(fd);
-	if (status == STATUS_OK)
-		status = add_layer(policies, path, text, length, reterr);
-	free(text);
-	return status;
-}
-
+/* As a compiler tells it, so that editors find the place. */
 static void
-try_file(struct policies *policies, const struct task *task, const char *path,
-    struct problems *reterr)
+add_problem(
+    struct problems *problems, const char *path, const struct problem *found)
 {
 	struct problem problem;
 
-	if (add_file(policies, task, path, &problem) != STATUS_OK)
-		problems_add(reterr, &problem);
+	if (found->line == 0)
+		(void)problem_set(&problem, "%s: %s", path, found->text);
+	else
+		(void)problem_set(&problem, "%s:%u:%u: %s", path, found->line,
+		    found->column, found->text);
+	if (found->cure[0] != '\0')
+		(void)problem_cure(&problem, "%s", found->cure);
+	problems_add(problems, &problem);
+}
+
+static void
+add_file(struct policies *policies, const struct task *task, const char *path,
+    struct problems *reterr)
+{
+	struct expansion expansion;
+	struct problems found = { .list = NULL };
+	struct problem problem;
+
+	if (expand_file(path, is_writable, task, &expansion, &found) ==
+	    STATUS_OK) {
+		if (add_layer(policies, path, expansion.text, expansion.length,
+			&problem) != STATUS_OK)
+			problems_add(reterr, &problem);
+		expansion_done(&expansion);
+	}
+	for (size_t i = 0; i < found.count; i++)
+		add_problem(reterr, path, &found.list[i]);
+	reterr->dropped += found.dropped;
+	problems_done(&found);
 }
 
 /* Only a file that does not exist is none; one that cannot be read is. */
@@ -135,11 +106,11 @@ policies_load(struct policies *ret, const struct task *task,
 {
 	*ret = (struct policies){ .count = 0 };
 	for (size_t i = 0; i < settings->ceiling_count; i++)
-		try_file(ret, task, settings->ceilings[i], reterr);
+		add_file(ret, task, settings->ceilings[i], reterr);
 	for (size_t i = 0; i < task->policy_count; i++)
-		try_file(ret, task, task->policies[i], reterr);
+		add_file(ret, task, task->policies[i], reterr);
 	if (task->policy_count == 0 && exists(settings->policy)) {
-		try_file(ret, task, settings->policy, reterr);
+		add_file(ret, task, settings->policy, reterr);
 	} else if (task->policy_count == 0) {
 		struct problem problem;
 
