@@ -37,7 +37,6 @@ static const char usage[] =
     "  --timeout TIME        end COMMAND after 90s, 30m or 2h; code 124\n"
     "  --audit DB            the database of requests (default:\n"
     "                        exeat/audit.db in $XDG_STATE_HOME)\n"
-    "  --audit-sync HOW      when a row counts as written: auto, full, normal\n"
     "  --result FILE         write how it ended, as JSON\n"
     "  --quiet               no closing line\n"
     "\n"

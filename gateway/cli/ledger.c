@@ -58,7 +58,6 @@ write_detail(const struct task *task, size_t words, struct cursor_writer *out)
 	if (more > 0)
 		json_number(&json, "more", (int64_t)more);
 	json_text(&json, "workspace", task->workspace.path);
-	json_text(&json, "audit_sync", task_sync_name(task->sync));
 	json_close(&json, '}');
 	return cursor_written(out);
 }

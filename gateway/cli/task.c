@@ -4,7 +4,6 @@
 #include "schema/cursor.h"
 #include "schema/status.h"
 
-#include <assert.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,21 +14,6 @@
 #define MS_A_MINUTE (60 * MS_A_SECOND)
 #define MS_AN_HOUR (60 * MS_A_MINUTE)
 #define WALL_HOURS_MAX 8760 /* a year; longer is a typing error */
-
-static const char *const sync_names[] = {
-	[TASK_SYNC_AUTO] = "auto",
-	[TASK_SYNC_FULL] = "full",
-	[TASK_SYNC_NORMAL] = "normal",
-};
-
-static_assert(sizeof(sync_names) / sizeof(sync_names[0]) == TASK_SYNC_COUNT,
-    "every way has a name");
-
-const char *
-task_sync_name(enum task_sync sync)
-{
-	return sync_names[sync];
-}
 
 static int
 take_policy(struct task *task, const char *value, struct problem *reterr)
@@ -55,20 +39,6 @@ take_audit(struct task *task, const char *value, struct problem *reterr)
 	(void)reterr;
 	task->audit_option = value;
 	return STATUS_OK;
-}
-
-static int
-take_sync(struct task *task, const char *value, struct problem *reterr)
-{
-	for (size_t i = 0; i < TASK_SYNC_COUNT; i++) {
-		if (strcmp(value, sync_names[i]) != 0)
-			continue;
-		task->sync = (enum task_sync)i;
-		return STATUS_OK;
-	}
-	(void)problem_set(
-	    reterr, "--audit-sync %.40s is none of its words", value);
-	return problem_cure(reterr, "use auto, full or normal");
 }
 
 static int
@@ -213,7 +183,6 @@ static const struct option options[] = {
 	{ "--policy", true, take_policy },
 	{ "--workspace", true, take_workspace },
 	{ "--audit", true, take_audit },
-	{ "--audit-sync", true, take_sync },
 	{ "--mount", true, take_mount },
 	{ "--env", true, take_env },
 	{ "--result", true, take_result },
@@ -381,7 +350,7 @@ task_read(struct task *ret, int argc, char **argv,
 {
 	int status;
 
-	*ret = (struct task){ .sync = TASK_SYNC_AUTO };
+	*ret = (struct task){ .policy_count = 0 };
 	status = read_options(ret, argc, argv, reterr);
 	if (status == STATUS_OK && ret->help)
 		return STATUS_OK;

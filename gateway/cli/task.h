@@ -22,14 +22,6 @@ struct task_mount {
 	bool writable;
 };
 
-/* How long a row may take to be safe (audit.md section 3). */
-enum task_sync {
-	TASK_SYNC_AUTO,
-	TASK_SYNC_FULL,
-	TASK_SYNC_NORMAL,
-	TASK_SYNC_COUNT
-};
-
 struct task {
 	char **command; /* ends with NULL */
 	const char *policies[LIMIT_LAYERS];
@@ -37,7 +29,6 @@ struct task {
 	struct place workspace, cwd;
 	const char *workspace_option, *audit_option;
 	char audit[PLACE_PATH_MAX];
-	enum task_sync sync;
 	struct task_mount mounts[LIMIT_MOUNTS];
 	size_t mount_count;
 	struct variables variables;
@@ -56,8 +47,6 @@ void task_done(struct task *task);
 
 /* Whether the sandbox could write there: its workspace and writable mounts. */
 bool task_can_write(const struct task *task, const char *path);
-
-const char *task_sync_name(enum task_sync sync);
 
 /*
  * Gives the plan for exeat-launch as JSON text, to be freed; a problem when

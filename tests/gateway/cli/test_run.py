@@ -311,6 +311,25 @@ class Run(unittest.TestCase):
         self.fails(self.run_it("--policy", link, "true"), "")
         self.assertEqual(self.notes(), [])
 
+    def test_policy_that_others_could_write_is_refused(self):
+        path = self.write("p.json", '{"version": 1, "rules": []}')
+        os.chmod(path, 0o666)
+        self.fails(self.run_it("--policy", path, "true"), path)
+        self.assertEqual(self.notes(), [])
+
+    def test_all_problems_of_all_policies_are_told_with_their_places(self):
+        # P16, P17: nothing that does not read is passed over.
+        one = self.write("one.json",
+                         '{"version": 1, "rules": [\n'
+                         ' {"id": "a", "host": ["a b"], "hots": 1},\n'
+                         ' {"id": "a", "host": ["https://x.test"]}]}')
+        two = self.write("two.json", '{"version": 1')
+        result = self.run_it("--policy", one, "--policy", two, "true")
+        self.fails(result, one + ":2:")
+        self.fails(result, one + ":3:")
+        self.fails(result, two + ":1:")
+        self.assertEqual(self.notes(), [])
+
     def test_policy_in_a_writable_mount_is_refused(self):
         path = self.write("shared/p.json", '{"version": 1, "rules": []}')
         mount = os.path.dirname(path) + ":/shared:rw"
@@ -345,7 +364,6 @@ class Run(unittest.TestCase):
             (("--timeout", "0", "true"), "is not a time"),
             (("--timeout", "5x", "true"), "is not a time"),
             (("--timeout", "99999999999", "true"), "is not a time"),
-            (("--audit-sync", "never", "true"), "auto, full or normal"),
             (("--mount", ":/x", "true"), "SOURCE"),
             (("--mount", "/usr:/x:rx", "true"), "SOURCE"),
             (("--mount", "/nonexistent", "true"), "cannot open"),
