@@ -4,12 +4,6 @@
 
 #include <sqlite3.h>
 
-struct binding
-binding_of(struct sqlite3_stmt *statement)
-{
-	return (struct binding){ .statement = statement };
-}
-
 void
 binding_id(struct binding *binding, int64_t id)
 {

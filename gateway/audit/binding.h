@@ -14,13 +14,12 @@
 
 struct sqlite3_stmt;
 
+/* Begins with the statement and zeroes. */
 struct binding {
 	struct sqlite3_stmt *statement;
 	int at; /* the parameter bound last */
 	bool failed;
 };
-
-struct binding binding_of(struct sqlite3_stmt *statement);
 
 void binding_id(struct binding *binding, int64_t id);
 

@@ -155,7 +155,8 @@ finish(struct client *client)
 		return;
 	client->state = CLIENT_ENDED;
 	(void)event_del(client->timer);
-	LIST_FOREACH(producer, &client->producers, entry)
+	for (producer = LIST_FIRST(&client->producers); producer != NULL;
+	     producer = LIST_NEXT(producer, entry))
 		writer_note(client->clients->writer, &client->run,
 		    "did_not_leave", role_names[producer->role]);
 	drop_producers(client);
@@ -383,7 +384,8 @@ is_taken(const struct clients *clients, const char *uid)
 {
 	const struct client *client;
 
-	LIST_FOREACH(client, &clients->list, entry)
+	for (client = LIST_FIRST(&clients->list); client != NULL;
+	     client = LIST_NEXT(client, entry))
 		if (client->state != CLIENT_NEW &&
 		    strcmp(client->run.about.uid, uid) == 0)
 			return true;

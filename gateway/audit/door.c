@@ -31,14 +31,13 @@ fd_done(const int *fd)
 
 /* The folder of path, which must be ours alone; gives its last part. */
 static int
-open_folder(const char *path, int *ret_fd, const char **ret_name,
+open_folder(struct door *door, const char *path, const char **ret_name,
     struct problem *reterr)
 {
 	char folder[PATH_MAX];
 	const char *slash = strrchr(path, '/');
 	const char *name = slash == NULL ? path : slash + 1;
 	size_t length = slash == NULL ? 0 : (size_t)(slash - path) + 1;
-	ON_SCOPE_EXIT(fd_done) int fd = -1;
 	struct stat st;
 
 	/* ".sock" must fit behind it. */
@@ -47,9 +46,9 @@ open_folder(const char *path, int *ret_fd, const char **ret_name,
 		return problem_set(reterr, "%s is no name for a file", path);
 	memcpy(folder, path, length);
 	folder[length] = '\0';
-	fd = open(
+	door->folder = open(
 	    length == 0 ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) != 0)
+	if (door->folder < 0 || fstat(door->folder, &st) != 0)
 		return problem_errno(
 		    reterr, "cannot open the folder of %s", path);
 	if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
@@ -58,7 +57,6 @@ open_folder(const char *path, int *ret_fd, const char **ret_name,
 		return problem_cure(reterr,
 		    "Name a file in a folder of your own, with mode 0700.");
 	}
-	*ret_fd = steal_fd(&fd);
 	*ret_name = name;
 	return STATUS_OK;
 }
@@ -187,7 +185,7 @@ door_open(const char *path, struct door **ret, struct problem *reterr)
 	if (door == NULL)
 		return problem_set(reterr, "no memory for a door");
 	*door = (struct door){ .folder = -1, .lock = -1, .socket = -1 };
-	status = open_folder(path, &door->folder, &name, reterr);
+	status = open_folder(door, path, &name, reterr);
 	if (status == STATUS_OK)
 		status = take_lock(door, name, path, reterr);
 	if (status == STATUS_OK)

@@ -146,7 +146,7 @@ store_run_id(struct store *store)
 static struct binding
 bind_to(struct store *store, enum statement which)
 {
-	return binding_of(store->statements[which]);
+	return (struct binding){ .statement = store->statements[which] };
 }
 
 int

@@ -67,7 +67,8 @@ send_states(struct writer *writer)
 {
 	struct writer_source *source;
 
-	LIST_FOREACH(source, &writer->sources, entry)
+	for (source = LIST_FIRST(&writer->sources); source != NULL;
+	     source = LIST_NEXT(source, entry))
 		send_state(writer, source);
 }
 
@@ -184,7 +185,8 @@ tell_all(struct writer *writer)
 	struct writer_source *source;
 
 	writer->batch = writer->spare;
-	LIST_FOREACH(source, &writer->sources, entry)
+	for (source = LIST_FIRST(&writer->sources); source != NULL;
+	     source = LIST_NEXT(source, entry))
 		if (source->pending > 0)
 			accept_rows(&committed, source);
 	for (size_t i = 0; i < committed.count; i++) {
