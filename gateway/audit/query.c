@@ -154,7 +154,8 @@ query_open(const char *path, struct query **ret, struct problem *reterr)
 		return problem_set(reterr, "no memory to open %s", path);
 	query->deadline_us = INT64_MAX;
 	if (sqlite3_open_v2(uri, &query->db,
-		SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE,
+		SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
+		    SQLITE_OPEN_EXRESCODE,
 		NULL) != SQLITE_OK) {
 		(void)problem_set(reterr, "cannot open %s: %s", path,
 		    sqlite3_errmsg(query->db));

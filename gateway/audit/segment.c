@@ -240,7 +240,8 @@ segment_open(const char *path, struct segment **ret, struct problem *reterr)
 	}
 	if (sqlite3_open_v2(path, &segment->db,
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
-		    SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE,
+		    SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOMUTEX |
+		    SQLITE_OPEN_EXRESCODE,
 		NULL) != SQLITE_OK) {
 		(void)problem_set(
 		    reterr, "cannot open %s: %s", path, segment_error(segment));

@@ -64,6 +64,14 @@ static const char *const texts[] = {
 static_assert(sizeof(texts) / sizeof(texts[0]) == STATEMENT_COUNT,
     "every statement has a text");
 
+/*
+ * Whose the newest rows are: a row mostly belongs to one that was written a
+ * moment ago, and a look into the file costs more than the row itself.
+ */
+enum {
+	OWNER_COUNT = 65536
+};
+
 struct store {
 	struct segment *segment;
 	struct dictionary *dictionary;
@@ -71,6 +79,8 @@ struct store {
 	int64_t next_seq, committed_seq; /* the next one, and at rollback */
 	int64_t next_run;
 	bool full; /* synchronous=FULL is set */
+	int64_t tried_seq; /* behind the highest number ever inserted */
+	int64_t owners[OWNER_COUNT]; /* by the last bits; 0: ask the file */
 };
 
 const char *
@@ -169,6 +179,12 @@ store_owns(struct store *store, const struct store_run *run, int64_t seq)
 	struct binding binding = bind_to(store, OWNER_OF_ROW);
 	int64_t owner;
 
+	if (seq <= 0 || seq >= store->committed_seq)
+		return false;
+	owner = store->owners[seq % OWNER_COUNT];
+	/* A slot that a later number has used, maybe in vain, tells nothing. */
+	if (owner != 0 && seq >= store->tried_seq - OWNER_COUNT)
+		return owner == run->id;
 	binding_id(&binding, seq);
 	return binding_look_up(&binding, &owner) == STATUS_OK &&
 	       owner == run->id;
@@ -501,6 +517,9 @@ store_insert(struct store *store, const struct store_run *run,
 	if (status != STATUS_OK)
 		return status;
 	*ret_seq = store->next_seq++;
+	store->owners[*ret_seq % OWNER_COUNT] = run == NULL ? 0 : run->id;
+	if (store->tried_seq < store->next_seq)
+		store->tried_seq = store->next_seq;
 	return STATUS_OK;
 }
 

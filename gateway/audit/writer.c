@@ -20,6 +20,7 @@ struct writer {
 	LIST_HEAD(, writer_source) sources;
 	struct batch batch, spare;
 	int64_t closed_us; /* since when rows are refused; 0: they are not */
+	unsigned char packet[LIMIT_FRAME]; /* of one acceptance */
 };
 
 struct store *
@@ -144,14 +145,14 @@ commit_rows(struct writer *writer)
 
 /* Tells one source of its rows, in as many frames as their pairs need. */
 static void
-accept_rows(const struct batch *batch, struct writer_source *source)
+accept_rows(struct writer *writer, const struct batch *batch,
+    struct writer_source *source)
 {
-	unsigned char packet[LIMIT_FRAME];
 	size_t at = source->first;
 
 	while (at != 0 && source->channel != NULL) {
-		struct cursor_writer out =
-		    frame_begin(FRAME_AUDIT_ACCEPTED, packet, sizeof(packet));
+		struct cursor_writer out = frame_begin(FRAME_AUDIT_ACCEPTED,
+		    writer->packet, sizeof(writer->packet));
 		size_t number_at = out.used, pairs = 0;
 		uint64_t number = 0;
 		int status;
@@ -188,7 +189,7 @@ tell_all(struct writer *writer)
 	for (source = LIST_FIRST(&writer->sources); source != NULL;
 	     source = LIST_NEXT(source, entry))
 		if (source->pending > 0)
-			accept_rows(&committed, source);
+			accept_rows(writer, &committed, source);
 	for (size_t i = 0; i < committed.count; i++) {
 		struct writer_op *op = committed.rows[i].op;
 
