@@ -1,5 +1,6 @@
 #include "schema/event.h"
 
+#include "schema/jsontext.h"
 #include "schema/status.h"
 
 #include <assert.h>
@@ -210,36 +211,6 @@ event_write(const struct event *event, struct cursor_writer *out)
 	cursor_patch_u16(out, start, (uint16_t)(out->used - start - 2));
 }
 
-/* Whether text can be one JSON object: braces around, balanced, no controls. */
-static bool
-is_object(struct cursor text)
-{
-	unsigned depth = 0;
-	bool quoted = false;
-
-	if (text.left < 2 || text.at[0] != '{')
-		return false;
-	for (size_t i = 0; i < text.left; i++) {
-		unsigned char byte = text.at[i];
-
-		if (byte < 0x20)
-			return false;
-		if (quoted && byte == '\\') {
-			i++;
-			continue;
-		}
-		if (byte == '"')
-			quoted = !quoted;
-		if (quoted)
-			continue;
-		if (byte == '{')
-			depth++;
-		if (byte == '}' && --depth == 0)
-			return i + 1 == text.left;
-	}
-	return false;
-}
-
 static bool
 read_number(struct cursor *block, const struct field *field, int64_t *ret)
 {
@@ -313,7 +284,7 @@ is_sound(const struct event *event)
 		return false;
 	if (event->policy.left != 0 && event->policy.left != 32)
 		return false;
-	return event->detail.left == 0 || is_object(event->detail);
+	return event->detail.left == 0 || jsontext_is_object(event->detail);
 }
 
 int
@@ -364,7 +335,7 @@ read_detail(struct cursor *body, struct cursor *ret)
 	if (!cursor_block(body, &detail) || !cursor_is_empty(body) ||
 	    detail.left > LIMIT_EVENT_DETAIL)
 		return false;
-	if (detail.left != 0 && !is_object(detail))
+	if (detail.left != 0 && !jsontext_is_object(detail))
 		return false;
 	*ret = detail;
 	return true;

@@ -126,7 +126,7 @@ void event_write(const struct event *event, struct cursor_writer *out);
 
 /*
  * Takes one block from body, checks every length, range and enum, and that
- * detail looks like one JSON object.  STATUS_MALFORMED ends the producer.
+ * detail is one JSON object.  STATUS_MALFORMED ends the producer.
  */
 int event_read(struct cursor *body, struct event *ret) MUST_CHECK;
 
