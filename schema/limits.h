@@ -62,6 +62,8 @@
 #define LIMIT_NAMES 65536 /* synthetic addresses of one run */
 #define LIMIT_LEAVES 1024 /* cached certificates, 2 KiB each */
 #define LIMIT_RESOLVED 2048 /* names in the resolver's cache */
+#define LIMIT_NAMESERVERS 3 /* resolv.conf(5) */
+#define LIMIT_LOOKUP_TRIES 6 /* each of three nameservers twice */
 #define LIMIT_RESOLVING 256 /* questions to nameservers at once */
 #define LIMIT_ADDRESSES 16 /* of one name that dial tries */
 #define LIMIT_ACCEPTS 64 /* of one listener in a tick; others want a turn */
@@ -116,6 +118,7 @@
 #define LIMIT_AUDIT_IDLE_MS 2000 /* then a writer without runs ends */
 #define LIMIT_QUERY_MS 30000 /* a reader holds back checkpoints */
 #define LIMIT_RESOLVE_MS 5000
+#define LIMIT_NAMESERVER_MS 800 /* one nameserver; then the next is asked */
 #define LIMIT_TTL_S 300 /* longer than that, a name may have moved */
 #define LIMIT_NEGATIVE_S 5 /* a missing name may be there soon */
 #define LIMIT_FAMILY_MS 50 /* for the slower family, RFC 8305 section 3 */

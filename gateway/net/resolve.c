@@ -1,6 +1,8 @@
 #include "gateway/net/resolve.h"
 
 #include "gateway/net/hosts.h"
+#include "gateway/net/lookup.h"
+#include "gateway/net/nameservers.h"
 #include "gateway/net/wait.h"
 #include "schema/address.h"
 #include "schema/hostname.h"
@@ -9,18 +11,17 @@
 #include "schema/status.h"
 
 #include <assert.h>
-#include <event2/dns.h>
 #include <event2/event.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/random.h>
 
 /*
  * One name has one entry, which is asked for or known.  Those who wait for it
  * hang on it.  A known entry has a timer that ends it, so the time is never
- * looked at.  Asking is two queries, one a family; a query knows its entry
- * until the entry stops caring, and evdns ends every query sooner or later.
+ * looked at.  Asking is two lookups, one a family.
  */
 
 #define BUCKETS 1024
@@ -38,9 +39,10 @@ struct known {
 	struct address list[LIMIT_ADDRESSES];
 };
 
-/* evdns calls back even for what was cancelled, so it holds this, not more. */
+/* One family of an entry that is asked for. */
 struct query {
-	struct entry *entry; /* NULL: nobody wants to know */
+	struct entry *entry;
+	struct lookup *lookup; /* NULL when it is answered */
 	enum family family;
 };
 
@@ -60,7 +62,7 @@ struct entry {
 	struct resolver *resolver;
 	struct hostname name;
 	struct event *timer; /* gives up, or forgets */
-	struct query *query[FAMILY_COUNT]; /* those still out */
+	struct query query[FAMILY_COUNT];
 	struct resolve_list waiting;
 	bool asking, telling;
 	uint32_t ttl;
@@ -69,7 +71,7 @@ struct entry {
 
 struct resolver {
 	struct event_base *base;
-	struct evdns_base *dns;
+	struct nameservers servers;
 	struct hosts *hosts;
 	uint64_t seed;
 	size_t count, asking;
@@ -103,15 +105,11 @@ resolver_find(struct resolver *resolver, const struct hostname *name)
 	return NULL;
 }
 
-/* Its queries are answered to nobody from now on. */
 static void
 entry_stop_asking(struct entry *entry)
 {
-	for (int i = 0; i < FAMILY_COUNT; i++) {
-		if (entry->query[i] != NULL)
-			entry->query[i]->entry = NULL;
-		entry->query[i] = NULL;
-	}
+	for (int i = 0; i < FAMILY_COUNT; i++)
+		lookup_cancel(STEAL(entry->query[i].lookup));
 	if (entry->asking)
 		entry->resolver->asking--;
 	entry->asking = false;
@@ -202,63 +200,36 @@ on_entry_timer(evutil_socket_t fd, short what, void *arg)
 	entry_settle(entry);
 }
 
-static int
-status_of_evdns(int error)
-{
-	switch (error) {
-	case DNS_ERR_NONE:
-	case DNS_ERR_NODATA:
-	case DNS_ERR_NOTEXIST:
-		return STATUS_NOT_FOUND;
-	case DNS_ERR_TIMEOUT:
-		return STATUS_TIMEOUT;
-	default:
-		return STATUS_SYSTEM;
-	}
-}
-
 static void
-entry_add(struct entry *entry, enum family family, const void *addresses,
-    size_t count)
+entry_add(struct entry *entry, const struct reply *reply)
 {
-	const uint8_t *bytes = addresses;
 	struct known *known = &entry->known;
-	/* Half for either, so that neither crowds the other out. */
-	const size_t most = LIMIT_ADDRESSES / FAMILY_COUNT;
 
-	for (size_t i = 0; i < count && i < most; i++) {
-		known->list[known->count++] = family == FAMILY_V4
-						  ? address_v4(bytes + i * 4)
-						  : address_v6(bytes + i * 16);
-	}
+	memcpy(known->list + known->count, reply->list,
+	    reply->count * sizeof(reply->list[0]));
+	known->count += reply->count;
+	known->status = STATUS_OK;
+	if (reply->ttl < entry->ttl)
+		entry->ttl = reply->ttl == 0 ? 1 : reply->ttl;
 }
 
 /*
- * The signature is evdns's.  Failures weigh: "does not exist" of one family
- * does not hide that the other could not be asked.
+ * Failures weigh: "does not exist" of one family does not hide that the other
+ * could not be asked.
  */
 static void
-on_answer(int error, char type, int count, int ttl, void *addresses, void *arg)
+on_reply(const struct reply *reply, void *arg)
 {
 	struct query *query = arg;
 	struct entry *entry = query->entry;
-	enum family family = query->family;
-	int status = status_of_evdns(error);
 
-	(void)type;
-	free(query);
-	if (entry == NULL)
-		return;
-	entry->query[family] = NULL;
-	if (error == DNS_ERR_NONE && count > 0) {
-		entry_add(entry, family, addresses, (size_t)count);
-		entry->known.status = STATUS_OK;
-		if (ttl >= 0 && (uint32_t)ttl < entry->ttl)
-			entry->ttl = ttl == 0 ? 1 : (uint32_t)ttl;
-	} else if (entry->known.status == STATUS_NOT_FOUND) {
-		entry->known.status = status;
-	}
-	if (entry->query[FAMILY_V4] == NULL && entry->query[FAMILY_V6] == NULL)
+	query->lookup = NULL;
+	if (reply->status == STATUS_OK)
+		entry_add(entry, reply);
+	else if (entry->known.status == STATUS_NOT_FOUND)
+		entry->known.status = reply->status;
+	if (entry->query[FAMILY_V4].lookup == NULL &&
+	    entry->query[FAMILY_V6].lookup == NULL)
 		entry_settle(entry);
 	else if (entry->known.count > 0)
 		entry_set_timer(entry, LIMIT_FAMILY_MS);
@@ -267,26 +238,16 @@ on_answer(int error, char type, int count, int ttl, void *addresses, void *arg)
 static int
 entry_query(struct entry *entry, enum family family)
 {
-	struct query *query = calloc(1, sizeof(*query));
-	struct evdns_base *dns = entry->resolver->dns;
-	const char *name = entry->name.text;
-	struct evdns_request *request;
+	struct query *query = &entry->query[family];
+	struct reply_question question = { .name = entry->name,
+		.type = family == FAMILY_V4 ? REPLY_V4 : REPLY_V6 };
+	struct resolver *resolver = entry->resolver;
 
-	if (query == NULL)
-		return STATUS_NO_MEMORY;
 	query->family = family;
 	query->entry = entry;
-	request = family == FAMILY_V4
-		      ? evdns_base_resolve_ipv4(
-			    dns, name, DNS_QUERY_NO_SEARCH, on_answer, query)
-		      : evdns_base_resolve_ipv6(
-			    dns, name, DNS_QUERY_NO_SEARCH, on_answer, query);
-	if (request == NULL) {
-		free(query);
-		return STATUS_NO_MEMORY;
-	}
-	entry->query[family] = query;
-	return STATUS_OK;
+	query->lookup = lookup_start(
+	    resolver->base, &resolver->servers, &question, on_reply, query);
+	return query->lookup == NULL ? STATUS_NO_MEMORY : STATUS_OK;
 }
 
 /* The one not used for longest goes, unless somebody waits for it. */
@@ -466,41 +427,10 @@ resolve_cancel(struct resolve *resolve)
 		resolve_free(resolve);
 }
 
-/*
- * A nameserver that does not answer costs less than a second (and the next
- * question goes to another one at once); a question has time for four.
- */
-static int
-resolver_configure(struct resolver *resolver, const char *resolv_conf)
-{
-	static const char *const options[][2] = {
-		{ "timeout:", "0.8" },
-		{ "attempts:", "5" },
-		{ "max-timeouts:", "1" },
-		{ "initial-probe-timeout:", "2" },
-		{ "max-inflight:", "512" },
-		{ "randomize-case:", "1" },
-	};
-	struct evdns_base *dns = resolver->dns;
-
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-		if (evdns_base_set_option(dns, options[i][0], options[i][1]) !=
-		    0)
-			return STATUS_SYSTEM;
-	}
-	/* A missing or empty file leaves the machine itself as nameserver. */
-	(void)evdns_base_resolv_conf_parse(
-	    dns, DNS_OPTION_NAMESERVERS, resolv_conf);
-	return evdns_base_count_nameservers(dns) > 0 ? STATUS_OK
-						     : STATUS_NOT_FOUND;
-}
-
 struct resolver *
 resolver_new(struct event_base *base, const char *resolv_conf,
     const char *hosts, struct problem *reterr)
 {
-	const char *servers =
-	    resolv_conf == NULL ? "/etc/resolv.conf" : resolv_conf;
 	struct resolver *resolver = calloc(1, sizeof(*resolver));
 
 	if (resolver == NULL) {
@@ -510,18 +440,19 @@ resolver_new(struct event_base *base, const char *resolv_conf,
 	resolver->base = base;
 	TAILQ_INIT(&resolver->ages);
 	LIST_INIT(&resolver->soon);
-	evutil_secure_rng_get_bytes(&resolver->seed, sizeof(resolver->seed));
+	if (getrandom(&resolver->seed, sizeof(resolver->seed), 0) !=
+	    sizeof(resolver->seed)) {
+		(void)problem_errno(reterr, "no randomness for a resolver");
+		goto fail;
+	}
+	if (nameservers_read(
+		resolv_conf == NULL ? "/etc/resolv.conf" : resolv_conf,
+		&resolver->servers, reterr) != STATUS_OK)
+		goto fail;
 	resolver->hosts =
 	    hosts_read(hosts == NULL ? "/etc/hosts" : hosts, reterr);
 	if (resolver->hosts == NULL)
 		goto fail;
-	resolver->dns = evdns_base_new(base, EVDNS_BASE_DISABLE_WHEN_INACTIVE);
-	if (resolver->dns == NULL ||
-	    resolver_configure(resolver, servers) != STATUS_OK) {
-		(void)problem_set(
-		    reterr, "cannot use the nameservers in %s", servers);
-		goto fail;
-	}
 	return resolver;
 fail:
 	resolver_free(resolver);
@@ -536,9 +467,6 @@ resolver_free(struct resolver *resolver)
 	while (!TAILQ_EMPTY(&resolver->ages))
 		entry_free(TAILQ_FIRST(&resolver->ages));
 	resolve_list_free(&resolver->soon);
-	/* Queries that are out are failed to nobody, in the next tick. */
-	if (resolver->dns != NULL)
-		evdns_base_free(resolver->dns, 1);
 	hosts_free(resolver->hosts);
 	free(resolver);
 }

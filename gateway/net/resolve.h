@@ -2,11 +2,11 @@
  * resolve - names to addresses for ourselves; what the sandbox looked up is
  * never used.
  *
- * Asks the machine's nameservers for both families at once, through evdns,
- * and never appends a search domain.  The hosts file and resolv.conf are read
- * once, by resolver_new().  localhost and what is below it are the loopback
- * addresses, whoever says otherwise (RFC 6761 section 6.3).  When one family
- * has answered, the other gets LIMIT_FAMILY_MS more (RFC 8305 section 3).
+ * Asks the machine's nameservers for both families at once, and never appends
+ * a search domain.  The hosts file and resolv.conf are read once, by
+ * resolver_new().  localhost and what is below it are the loopback addresses,
+ * whoever says otherwise (RFC 6761 section 6.3).  When one family has answered,
+ * the other gets LIMIT_FAMILY_MS more (RFC 8305 section 3).
  *
  * Bounded: LIMIT_RESOLVED names in the cache, LIMIT_RESOLVING questions at
  * once, LIMIT_RESOLVE_MS for one, LIMIT_ADDRESSES in an answer.
