@@ -293,8 +293,9 @@ serve_once(struct pair *pair, int listening)
 	assert_int_equal(
 	    stream_write(pair->server, answer, sizeof(answer) - 1, &put),
 	    STATUS_OK);
-	assert_int_equal(stream_shutdown(pair->server), STATUS_OK);
-	assert_int_equal(pair_next_status(pair->server), STATUS_CLOSED);
+	/* A client that has its answer may be gone already. */
+	status = stream_shutdown(pair->server);
+	assert_true(status == STATUS_OK || status == STATUS_SYSTEM);
 	pair_disconnect(pair);
 }
 
