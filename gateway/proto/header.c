@@ -5,15 +5,17 @@
 #include <string.h>
 #include <strings.h>
 
+/*
+ * The bytes of a token, one bit each: letters, digits and the marks
+ * "!#$%&'*+-.^_`|~" (RFC 9110 section 5.6.2).
+ */
+static const uint64_t token_bits[2] = { 0x03ff6cfa00000000,
+	0x57ffffffc7fffffe };
+
 static bool
 is_token_byte(unsigned char byte)
 {
-	static const char marks[] = "!#$%&'*+-.^_`|~";
-
-	if ((byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-	    (byte >= '0' && byte <= '9'))
-		return true;
-	return memchr(marks, byte, sizeof(marks) - 1) != NULL;
+	return byte < 128 && (token_bits[byte / 64] >> byte % 64 & 1) != 0;
 }
 
 bool
@@ -38,6 +40,11 @@ header_is_value(struct cursor text)
 bool
 header_is(struct cursor text, const char *word)
 {
+	if (text.left == 0)
+		return word[0] == '\0';
+	/* Most names differ in their first letter; the bit is its case. */
+	if ((text.at[0] | 0x20) != ((unsigned char)word[0] | 0x20))
+		return false;
 	return text.left == strlen(word) &&
 	       strncasecmp((const char *)text.at, word, text.left) == 0;
 }
@@ -45,7 +52,9 @@ header_is(struct cursor text, const char *word)
 bool
 header_same(struct cursor a, struct cursor b)
 {
-	return a.left == b.left &&
+	if (a.left != b.left)
+		return false;
+	return a.left == 0 ||
 	       strncasecmp((const char *)a.at, (const char *)b.at, a.left) == 0;
 }
 

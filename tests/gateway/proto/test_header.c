@@ -150,6 +150,25 @@ lists_are_read_across_fields_and_empty_members(void **state)
 	assert_false(header_lists(&header, "N", "one"));
 }
 
+/* RFC 9110 section 5.6.2, letter for letter. */
+static void
+a_token_has_the_bytes_of_the_standard(void **state)
+{
+	static const char tchar[] =
+	    "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	(void)state;
+	for (unsigned byte = 0; byte < 256; byte++) {
+		unsigned char text = (unsigned char)byte;
+		bool expected = memchr(tchar, text, sizeof(tchar) - 1) != NULL;
+
+		assert_int_equal(
+		    header_is_token(cursor_of(&text, 1)), expected);
+	}
+	assert_false(header_is_token(cursor_of(NULL, 0)));
+}
+
 static void
 names_that_share_a_beginning_are_not_the_same(void **state)
 {
@@ -160,6 +179,8 @@ names_that_share_a_beginning_are_not_the_same(void **state)
 	assert_false(header_is(cursor_of("ho\0t", 4), "host"));
 	assert_true(header_same(cursor_of_text("TE"), cursor_of_text("te")));
 	assert_false(header_same(cursor_of_text("TE"), cursor_of_text("t")));
+	assert_true(header_same(cursor_of(NULL, 0), cursor_of(NULL, 0)));
+	assert_true(header_is(cursor_of(NULL, 0), ""));
 }
 
 int
@@ -174,6 +195,7 @@ main(void)
 		cmocka_unit_test(a_full_list_takes_no_more),
 		cmocka_unit_test(
 		    lists_are_read_across_fields_and_empty_members),
+		cmocka_unit_test(a_token_has_the_bytes_of_the_standard),
 		cmocka_unit_test(names_that_share_a_beginning_are_not_the_same),
 	};
 
