@@ -84,7 +84,7 @@
 #define LIMIT_SEARCH_ENTRIES 200000 /* a second's work at most */
 #define LIMIT_SEARCH_BYTES 16384 /* of a file that may hold a key */
 #define LIMIT_HIDDEN 512 /* files named in a result */
-#define LIMIT_DEGRADED 16
+#define LIMIT_DEGRADED 32
 
 /* Protocols (gateway.md). */
 #define LIMIT_HELLO 65536 /* a post-quantum hello is under 16 KiB */

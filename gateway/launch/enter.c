@@ -20,6 +20,7 @@
 #include "gateway/launch/fd.h"
 #include "gateway/launch/init.h"
 #include "gateway/launch/listeners.h"
+#include "gateway/launch/masks.h"
 #include "gateway/launch/mounts.h"
 #include "gateway/launch/netns.h"
 #include "gateway/launch/outcome.h"
@@ -157,6 +158,53 @@ make_workspace(struct entry *entry, struct problem *reterr)
 	return sources_mount(&entry->sources, &entry->mounts, reterr);
 }
 
+/* Paths and sentences that are too long lose their ends. */
+static void
+tell_text(enum report_kind kind, const char *text, void *arg)
+{
+	const struct entry *entry = arg;
+	struct report report = { .kind = kind, .stage = STAGE_MASKS };
+
+	(void)problem_set(&report.problem, "%s", text);
+	/* A launcher that is gone takes us along. */
+	(void)!report_send(entry->control, &report, NULL);
+}
+
+static void
+on_hidden(const char *path, void *arg)
+{
+	tell_text(REPORT_HIDDEN, path, arg);
+}
+
+static void
+on_degraded(const char *text, void *arg)
+{
+	tell_text(REPORT_DEGRADED, text, arg);
+}
+
+/* Only a directory can hold what was not meant. */
+static int
+mask_secrets(struct entry *entry, struct problem *reterr)
+{
+	const struct masks_listener listener = { on_hidden, on_degraded,
+		entry };
+	int status = STATUS_OK;
+
+	for (size_t i = 0; status == STATUS_OK && i < entry->sources.count;
+	     i++) {
+		const struct source *source = &entry->sources.list[i];
+
+		if (!source->directory)
+			continue;
+		status = masks_hide(
+		    &entry->mounts, source->mount->at, &listener, reterr);
+		if (status == STATUS_OK && source->mount->writable)
+			status = masks_freeze(&entry->mounts, source->mount->at,
+			    &listener, reterr);
+	}
+	return status;
+}
+
 static int
 lay_trust(struct entry *entry, struct problem *reterr)
 {
@@ -205,6 +253,7 @@ static const struct step inside[] = {
 	{ STAGE_ETC, make_etc },
 	{ STAGE_PROC, make_proc },
 	{ STAGE_WORKSPACE, make_workspace },
+	{ STAGE_MASKS, mask_secrets },
 	{ STAGE_TRUST, lay_trust },
 	{ STAGE_PIVOT, change_root },
 	{ STAGE_INIT, make_environment },

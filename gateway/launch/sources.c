@@ -82,6 +82,7 @@ open_one(const struct plan_mount *mount, struct source *source,
 	source->inode = st.st_ino;
 	source->uid = st.st_uid;
 	source->gid = st.st_gid;
+	source->directory = S_ISDIR(st.st_mode);
 	status = check_kind(&st, mount->source, reterr);
 	if (status != STATUS_OK || !S_ISDIR(st.st_mode))
 		return status;

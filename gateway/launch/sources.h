@@ -16,6 +16,7 @@
 #include "schema/attr.h"
 #include "schema/problem.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -30,6 +31,7 @@ struct source {
 	ino_t inode;
 	uid_t uid;
 	gid_t gid;
+	bool directory;
 	int fd; /* the place itself, outside */
 	int tree; /* a detached mount made outside, or -1 */
 };
