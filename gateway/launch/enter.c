@@ -46,7 +46,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* What the steps share; the inside has a copy of it. */
@@ -469,8 +468,7 @@ start_inside(struct entry *entry, struct entered *entered, int control,
 		run_inside(entry);
 		_exit(OUTCOME_CODE_FAILED);
 	}
-	entered->pid = child.pid;
-	entered->pidfd = child.pidfd;
+	entered->child = child;
 	status = userns_map(child.pid, &entry->ids, reterr);
 	if (status == STATUS_OK &&
 	    report_send(entered->control, &go, NULL) != STATUS_OK)
@@ -487,7 +485,7 @@ enter_start(const struct plan *plan, const struct terminal *terminal,
 		.ids = userns_ids(),
 		.program = -1,
 		.mounts = { -1, -1, -1 } };
-	struct entered entered = { .pid = -1, .pidfd = -1, .control = -1 };
+	struct entered entered = { .child = { -1, -1 }, .control = -1 };
 	int pair[2] = { -1, -1 };
 	int status = open_outside(&entry, pair, ret_stage, reterr);
 
@@ -509,12 +507,7 @@ enter_start(const struct plan *plan, const struct terminal *terminal,
 void
 entered_done(struct entered *entered)
 {
-	if (entered->pid > 0) {
-		(void)syscall(
-		    SYS_pidfd_send_signal, entered->pidfd, SIGKILL, NULL, 0);
-		(void)waitpid(entered->pid, NULL, 0);
-	}
-	fd_done(&entered->pidfd);
+	if (entered->child.pid > 0)
+		userns_end(&entered->child);
 	fd_done(&entered->control);
-	entered->pid = -1;
 }

@@ -12,15 +12,13 @@
 
 #include "gateway/launch/report.h"
 #include "gateway/launch/terminal.h"
-
-#include <sys/types.h>
+#include "gateway/launch/userns.h"
 
 struct plan;
 
 /* A sandbox as the launcher sees it from outside. */
 struct entered {
-	pid_t pid; /* its process 1 */
-	int pidfd;
+	struct userns_child child; /* its process 1 */
 	int control; /* our end of the pair, non-blocking */
 };
 

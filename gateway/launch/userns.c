@@ -97,6 +97,15 @@ userns_clone(struct userns_child *ret, struct problem *reterr)
 	return STATUS_OK;
 }
 
+void
+userns_end(struct userns_child *child)
+{
+	(void)syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
+	(void)waitpid(child->pid, NULL, 0);
+	fd_done(&child->pidfd);
+	child->pid = -1;
+}
+
 /* A map is one write, or the kernel refuses it. */
 static int
 write_proc(pid_t pid, const char *name, const char *text, size_t length)

@@ -38,6 +38,9 @@ struct userns_ids userns_ids(void);
  */
 int userns_clone(struct userns_child *ret, struct problem *reterr) MUST_CHECK;
 
+/* Kills it with all of its namespaces, and waits until it is gone. */
+void userns_end(struct userns_child *child);
+
 /* Outside: maps the ids of child. */
 int userns_map(pid_t child, const struct userns_ids *ids,
     struct problem *reterr) MUST_CHECK;

@@ -357,7 +357,7 @@ step(struct watch *watch)
 {
 	struct pollfd wait[] = {
 		{ .fd = watch->entered.control, .events = POLLIN },
-		{ .fd = watch->entered.pidfd, .events = POLLIN },
+		{ .fd = watch->entered.child.pidfd, .events = POLLIN },
 		{ .fd = watch->signals, .events = POLLIN },
 		{ .fd = watch->gateway, .events = POLLIN },
 	};

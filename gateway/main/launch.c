@@ -8,6 +8,7 @@
 #include "gateway/launch/init.h"
 #include "gateway/launch/outcome.h"
 #include "gateway/launch/plan.h"
+#include "gateway/launch/probe.h"
 #include "gateway/launch/watch.h"
 #include "gateway/proc/log.h"
 #include "schema/limits.h"
@@ -47,6 +48,8 @@ read_plan(struct plan *ret, struct problem *reterr)
 
 	if (text == NULL)
 		return STATUS_NO_MEMORY;
+	/* A file may have been left at its end by who wrote it. */
+	(void)lseek(PLAN_FD, 0, SEEK_SET);
 	while (got > 0 && used <= LIMIT_PLAN_BYTES) {
 		got = read(PLAN_FD, text + used, LIMIT_PLAN_BYTES + 1 - used);
 		if (got < 0 && errno == EINTR)
@@ -146,6 +149,11 @@ main(int argc, char **argv)
 	log_begin("exeat", NULL, LOG_LEVEL_WARNING);
 	if (argc == 1)
 		return launch();
+	if (argc >= 2 && strcmp(argv[1], "--probe") == 0)
+		return probe_all(argc == 3 && strcmp(argv[2], "--json") == 0,
+			   STDOUT_FILENO)
+			   ? 0
+			   : 1;
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		(void)printf("exeat-launch %s\n", EXEAT_VERSION);
 		return 0;

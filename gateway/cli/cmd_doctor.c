@@ -1,0 +1,81 @@
+#include "gateway/cli/cmd_doctor.h"
+
+#include "gateway/cli/program.h"
+#include "gateway/proc/spawn.h"
+#include "schema/status.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: exeat doctor [--json]\n"
+    "\n"
+    "Tries every step that making a sandbox takes, for real, and throws each "
+    "away.\n"
+    "One line a step: ok, degraded (it works, with less) or missing, with "
+    "the cure.\n"
+    "Exits with 0 when a sandbox can be made here, else with 1.\n";
+
+/* The launcher tries its own steps: nobody else knows what it needs. */
+static int
+probe(bool as_json, int *ret_status, struct problem *reterr)
+{
+	const char *argv[] = { "exeat-launch", "--probe",
+		as_json ? "--json" : NULL, NULL };
+	const char *envp[] = { NULL };
+	struct spawn spawn = { .argv = argv,
+		.envp = envp,
+		.fds = { -1, STDOUT_FILENO, STDERR_FILENO },
+		.count = 3,
+		.dies_with_parent = true };
+	struct program program;
+	struct spawned spawned;
+	int status = program_find("exeat-launch", &program, reterr);
+
+	if (status != STATUS_OK)
+		return status;
+	spawn.path = program.path;
+	status = spawn_start(&spawn, &spawned, reterr);
+	if (status != STATUS_OK)
+		return status;
+	if (!spawn_wait(&spawned, -1, ret_status))
+		status = problem_set(reterr, "the probe has no end");
+	spawned_done(&spawned);
+	return status;
+}
+
+static int
+run(int argc, char **argv)
+{
+	struct problem problem = { 0 };
+	bool as_json = argc == 2 && strcmp(argv[1], "--json") == 0;
+	int status;
+
+	if (argc == 2 &&
+	    (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+		(void)fputs(usage, stdout);
+		return COMMAND_OK;
+	}
+	if (argc > 1 && !as_json) {
+		(void)fputs(usage, stderr);
+		return COMMAND_FAILED;
+	}
+	if (probe(as_json, &status, &problem) != STATUS_OK) {
+		(void)fprintf(stderr, "exeat: %s%s%s\n", problem.text,
+		    problem.cure[0] == '\0' ? "" : "; ", problem.cure);
+		return COMMAND_FAILED;
+	}
+	if (WIFEXITED(status) && WEXITSTATUS(status) <= COMMAND_NO)
+		return WEXITSTATUS(status);
+	(void)fputs("exeat: the probe broke off\n", stderr);
+	return COMMAND_FAILED;
+}
+
+const struct command cmd_doctor = {
+	.name = "doctor",
+	.summary = "what this machine allows, and the cure where it does not",
+	.usage = usage,
+	.run = run,
+};
