@@ -22,12 +22,43 @@
  */
 #define USERNS_FIRST_HOST_ID 1879048192U
 
+/*
+ * Whether our id 0 is somebody else outside: the root of a container that an
+ * ordinary user made is that user, and has no other ids to give away.
+ */
+static bool
+root_is_mapped(void)
+{
+	ON_SCOPE_EXIT(fd_done)
+	int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+	uint64_t inside = 0, outside = 0;
+	struct cursor in;
+	char text[128];
+	ssize_t length;
+
+	if (fd < 0)
+		return false;
+	length = read(fd, text, sizeof(text));
+	if (length <= 0)
+		return false;
+	in = cursor_of(text, (size_t)length);
+	while (cursor_literal(&in, " "))
+		;
+	if (!cursor_decimal(&in, UINT32_MAX, &inside))
+		return false;
+	while (cursor_literal(&in, " "))
+		;
+	if (!cursor_decimal(&in, UINT32_MAX, &outside))
+		return false;
+	return inside == 0 && outside != 0;
+}
+
 struct userns_ids
 userns_ids(void)
 {
 	struct userns_ids ids = { .uid = geteuid(), .gid = getegid() };
 
-	if (ids.uid == 0) {
+	if (ids.uid == 0 && !root_is_mapped()) {
 		ids.uid = USERNS_FIRST_HOST_ID + (uid_t)getpid();
 		ids.gid = ids.uid;
 		ids.switched = true;

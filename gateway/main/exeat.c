@@ -2,6 +2,7 @@
  * exeat - the command people run: a table of subcommands and nothing else.
  */
 #include "gateway/cli/cmd_audit.h"
+#include "gateway/cli/cmd_doctor.h"
 #include "gateway/cli/cmd_policy.h"
 #include "gateway/cli/cmd_run.h"
 #include "gateway/cli/cmd_version.h"
@@ -20,6 +21,7 @@ static const struct command *const commands[] = {
 	&cmd_run,
 	&cmd_audit,
 	&cmd_policy,
+	&cmd_doctor,
 	&cmd_version,
 };
 
