@@ -18,7 +18,7 @@
 
 /* Where one of these lies, a person keeps more than a project. */
 static const char *const telltales[] = { ".ssh", ".gnupg", ".aws/credentials",
-	".kube/config", ".config/gcloud", ".docker/config.json", ".netrc" };
+	".kube/config", ".config/gcloud", ".docker/config.json" };
 
 static int
 open_source(const char *path)

@@ -2,13 +2,15 @@
  * fake_gateway - the other end of exeat-launch, for tests.
  *
  * usage: fake_gateway [--result FILE] [--bundle FILE] [--silent] [--leave MS]
- *                     LAUNCHER PLAN
+ *                     [--deny NUMBER:DENY_CALL] [--pid FILE] LAUNCHER PLAN
  *
  * Starts the launcher with the plan file, takes its offer and answers with
  * the bundle.  Whoever connects from the sandbox is told where it meant to
  * go ("198.51.100.7:443\n"); a query to port 53 is answered with its own
  * bytes behind the address it was sent to.  --silent never answers the
- * offer; --leave closes everything so many milliseconds after the answer.
+ * offer; --leave closes everything so many milliseconds after the answer;
+ * --deny starts the launcher through deny_call; --pid keeps the launcher's
+ * process id in a file.
  * Its exit code is the launcher's; 99 when it fails itself.
  */
 #include "gateway/proc/fdpass.h"
@@ -34,7 +36,7 @@
 #define BROKEN 99
 
 struct fake {
-	const char *result, *bundle, *launcher, *plan;
+	const char *result, *bundle, *launcher, *plan, *deny, *pid;
 	bool silent;
 	int leave_ms; /* -1: never */
 	int channel, result_fd;
@@ -70,6 +72,10 @@ read_options(struct fake *fake, int argc, char **argv)
 			fake->result = argv[++i];
 		else if (strcmp(argv[i], "--bundle") == 0)
 			fake->bundle = argv[++i];
+		else if (strcmp(argv[i], "--deny") == 0)
+			fake->deny = argv[++i];
+		else if (strcmp(argv[i], "--pid") == 0)
+			fake->pid = argv[++i];
 		else if (strcmp(argv[i], "--leave") == 0) {
 			number = cursor_of_text(argv[++i]);
 			if (!cursor_decimal(&number, 100000, &value))
@@ -85,10 +91,37 @@ read_options(struct fake *fake, int argc, char **argv)
 	return true;
 }
 
+/* "NUMBER:DENY_CALL" taken apart, in place of the launcher. */
+static void
+wrap(const struct fake *fake, struct spawn *spawn, const char **argv)
+{
+	static char number[16];
+	const char *colon = strchr(fake->deny, ':');
+
+	if (colon == NULL || snprintf(number, sizeof(number), "%.*s",
+				 (int)(colon - fake->deny), fake->deny) < 0)
+		die("no program to deny with");
+	spawn->path = colon + 1;
+	argv[0] = "deny_call";
+	argv[1] = number;
+	argv[2] = fake->launcher;
+}
+
+static void
+keep_pid(const struct fake *fake)
+{
+	int fd =
+	    open(fake->pid, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	if (fd < 0 || dprintf(fd, "%d\n", fake->launcher_process.pid) < 0)
+		die("cannot keep the process id");
+	(void)close(fd);
+}
+
 static void
 start_launcher(struct fake *fake)
 {
-	const char *argv[] = { "exeat-launch", NULL };
+	const char *argv[] = { "exeat-launch", NULL, NULL, NULL };
 	const char *envp[] = { "LSAN_OPTIONS=detect_leaks=0", NULL };
 	struct problem problem;
 	int pair[2], plan = open(fake->plan, O_RDONLY | O_CLOEXEC);
@@ -102,11 +135,15 @@ start_launcher(struct fake *fake)
 	fake->result_fd = memfd_create("result", MFD_CLOEXEC);
 	if (plan < 0 || fake->result_fd < 0 || fdpass_pair(pair) != STATUS_OK)
 		die("cannot prepare");
+	if (fake->deny != NULL)
+		wrap(fake, &spawn, argv);
 	spawn.fds[3] = plan;
 	spawn.fds[4] = pair[1];
 	spawn.fds[5] = fake->result_fd;
 	if (spawn_start(&spawn, &fake->launcher_process, &problem) != STATUS_OK)
 		die(problem.text);
+	if (fake->pid != NULL)
+		keep_pid(fake);
 	(void)close(pair[1]);
 	(void)close(plan);
 	fake->channel = pair[0];
