@@ -66,8 +66,8 @@ table_aligns_numbers_to_the_right(void **state)
 		text("longer"), number(-1234) };
 
 	(void)state;
-	assert_printed(PRINT_TABLE, cells, 2,
-	    "name    n\na           7\nlonger  -1234\n");
+	assert_printed(
+	    PRINT_TABLE, cells, 2, "name    n\na           7\nlonger  -1234\n");
 }
 
 static void
