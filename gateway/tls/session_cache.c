@@ -67,10 +67,11 @@ session_cache_put(struct session_cache *cache, const char *peer,
 	struct entry *entry = cache_find(cache, peer);
 	size_t length = strlen(peer);
 
+	/* The one before of this peer, or the oldest to make room. */
+	if (entry == NULL && cache->count == LIMIT_SESSIONS)
+		entry = TAILQ_FIRST(&cache->ages);
 	if (entry != NULL)
 		cache_drop(cache, entry);
-	if (cache->count == LIMIT_SESSIONS)
-		cache_drop(cache, TAILQ_FIRST(&cache->ages));
 	entry = calloc(1, sizeof(*entry) + length + 1);
 	if (entry == NULL) {
 		SSL_SESSION_free(session);

@@ -98,7 +98,10 @@ name_is_certificate(const char *name)
 	       (strcmp(dot, ".pem") == 0 || strcmp(dot, ".crt") == 0);
 }
 
-/* One of the folder's files that cannot be read is as if it were not there. */
+/*
+ * Takes folder.  One of its files that cannot be read is as if it were not
+ * there.
+ */
 static int
 store_add_folder(struct trust_store *store, int folder)
 {
@@ -126,15 +129,16 @@ store_add_folder(struct trust_store *store, int folder)
 static int
 store_add(struct trust_store *store, const char *path)
 {
-	ON_SCOPE_EXIT(fd_done)
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
 		return STATUS_SYSTEM;
-	if (S_ISDIR(st.st_mode))
-		return store_add_folder(store, steal_fd(&fd));
-	return store_add_open(store, fd);
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+		return store_add_folder(store, fd);
+	status = store_add_open(store, fd);
+	(void)close(fd);
+	return status;
 }
 
 static bool
