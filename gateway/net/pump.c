@@ -86,7 +86,8 @@ pump_finish(
 static int
 pump_fail(struct pump *pump, enum pump_side side, int error)
 {
-	bool reset = error == ECONNRESET || error == EPIPE;
+	/* Not connected any more is what shutdown says of a reset. */
+	bool reset = error == ECONNRESET || error == EPIPE || error == ENOTCONN;
 
 	pump_finish(pump, reset ? PUMP_RESET : PUMP_FAILED, side, error);
 	return STATUS_CLOSED;

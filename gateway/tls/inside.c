@@ -65,8 +65,8 @@ inside_configure(SSL_CTX *context)
 	    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	/* Tickets need no memory of ours; a cache would. */
 	(void)SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+	/* A record at once, not several: half ones of many flows add up. */
 	SSL_CTX_set_read_ahead(context, 1);
-	SSL_CTX_set_default_read_buffer_len(context, STREAM_BUFFER);
 	SSL_CTX_set_alpn_select_cb(context, on_alpn, NULL);
 	return STATUS_OK;
 }

@@ -7,7 +7,8 @@
  * while stream_wants_write().  Two rules follow for a caller that uses
  * level-triggered events:
  * - read until STATUS_AGAIN or ask stream_has_pending() before you wait:
- *   bytes that were already taken off the socket make it readable no more;
+ *   bytes that were already taken off the socket make it readable no more
+ *   (after STATUS_AGAIN wait, whatever is pending: it is half a record);
  * - what stream_write() took may still lie here: call stream_flush() when the
  *   socket becomes writable.
  *
