@@ -27,6 +27,20 @@ tls_of(const struct flow *flow)
 	return TLS_1_3;
 }
 
+/* What is passed on unread, or not known yet, is bytes over TCP. */
+static int64_t
+l7_of(const struct flow *flow)
+{
+	bool tls = flow->sniffed && flow->protocol == SNIFF_TLS;
+	bool clear = flow->sniffed && flow->protocol == SNIFF_HTTP1;
+
+	if (flow->tunneled || (!tls && !clear))
+		return EVENT_L7_TCP;
+	return clear || flow->verdict.tls == VERDICT_TLS_INSPECT
+		   ? EVENT_L7_HTTP1
+		   : EVENT_L7_TCP;
+}
+
 /* Need_more opens a connection too: its requests are judged one by one. */
 static enum event_verdict
 verdict_of(enum verdict_kind kind, enum reason reason)
@@ -68,7 +82,7 @@ describe(const struct flow *flow, struct words *words)
 	event.dst_port = flow->wanted.port;
 	event.dst_ip = flow->upstream.address;
 	event.tls = tls_of(flow);
-	event.l7 = EVENT_L7_TCP;
+	event.l7 = l7_of(flow);
 	if (flow->by_name) {
 		event.host = cursor_of(flow->host.text, flow->host.length);
 		return event;
