@@ -153,8 +153,8 @@ static int
 load(int fd, const char *name, struct policy **ret, struct problem *reterr)
 {
 	struct problems problems = { 0 };
-	char *text;
-	size_t length;
+	char *text = NULL;
+	size_t length = 0;
 	int status = read_text(fd, &text, &length, reterr);
 
 	if (status != STATUS_OK)
