@@ -98,8 +98,7 @@
 #define LIMIT_DNS_MESSAGE 4096
 
 /* Buffers. */
-#define LIMIT_RELAY_TURNS 64 /* of one message in a tick; others want one too \
-			      */
+#define LIMIT_RELAY_TURNS 64 /* of one message in a tick, for others too */
 #define LIMIT_RELAY_BYTES 65536 /* one read; smaller ones cost CPU */
 
 /* Waits, in milliseconds. */
