@@ -83,6 +83,7 @@ def command_of(tool, build, entry):
     return ['cppcheck', '--quiet', '--std=c11', '--error-exitcode=1',
             '--inline-suppr', '--library=posix',
             '--library=' + str(ROOT / 'tests/lint/cppcheck.cfg'),
+            '-D__%s__' % os.uname().machine,
             '--enable=warning,performance,portability',
             '--suppress=missingIncludeSystem', '--suppress=uninitvar',
             '--suppress=ctuuninitvar', '--suppress=readdirCalled',
