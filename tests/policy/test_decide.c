@@ -68,7 +68,7 @@ print_answer(const struct verdict *verdict, char *out, size_t size)
 			why) < (int)size);
 }
 
-static void
+static bool
 check_line(
     const struct policy *policy, const char *path, unsigned number, char *line)
 {
@@ -87,10 +87,12 @@ check_line(
 		policy_decide(policy, &question->facts, NULL, NULL, &verdict);
 		print_answer(&verdict, answer, sizeof(answer));
 	}
-	if (strcmp(answer, expected) != 0)
-		fail_msg("%s:%u: %s: %s, expected %s %s", path, number, line,
-		    answer, expected, problem.text);
 	free(question);
+	if (strcmp(answer, expected) == 0)
+		return true;
+	print_message("%s:%u: %s: %s, expected %s %s\n", path, number, line,
+	    answer, expected, problem.text);
+	return false;
 }
 
 static void
@@ -99,7 +101,7 @@ check_file(const char *name)
 	char path[400], ask[400];
 	struct policy *policy;
 	size_t length;
-	unsigned number = 0;
+	unsigned number = 0, wrong = 0;
 	char *text, *rest, *line;
 	int stem = (int)(strlen(name) - strlen(".ask"));
 
@@ -113,8 +115,9 @@ check_file(const char *name)
 	while ((line = strsep(&rest, "\n")) != NULL) {
 		number++;
 		if (line[0] != '\0' && line[0] != '#')
-			check_line(policy, ask, number, line);
+			wrong += !check_line(policy, ask, number, line);
 	}
+	assert_int_equal(wrong, 0);
 	free(text);
 	policy_unref(policy);
 }
@@ -138,7 +141,7 @@ every_case_file_is_answered_as_it_says(void **state)
 		count++;
 	}
 	assert_int_equal(closedir(folder), 0);
-	assert_true(count > 0);
+	assert_true(count > 5);
 }
 
 /* P04 */
