@@ -682,7 +682,8 @@ nearest(const char *written, const char *const *names)
 	for (size_t i = 0; names[i] != NULL; i++) {
 		size_t far = distance(written, names[i]);
 
-		if (far >= least || far >= strlen(names[i]))
+		if (far >= least || far >= strlen(names[i]) ||
+		    far >= strlen(written))
 			continue;
 		least = far;
 		best = names[i];

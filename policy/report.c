@@ -19,9 +19,11 @@ tame(char *text)
 	for (size_t i = 0; text[i] != '\0'; i++) {
 		unsigned char byte = (unsigned char)text[i];
 
-		if (byte < 0x20 || byte == 0x7f ||
-		    (before == 0xc2 && byte < 0xa0))
+		if (byte < 0x20 || byte == 0x7f)
 			text[i] = '?';
+		/* U+0080 to U+009F are orders too. */
+		if (before == 0xc2 && byte < 0xa0)
+			text[i - 1] = text[i] = '?';
 		before = byte;
 	}
 }

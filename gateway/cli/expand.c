@@ -250,11 +250,11 @@ rule_has_port(json_t *ports, uint16_t port)
 
 /* A host of a set may listen elsewhere, and then the rule must say so. */
 static void
-check_ports(const struct work *work, const struct sets *sets, json_t *rule,
-    const struct place *place)
+check_ports(const struct work *work, const struct toolhosts *hosts,
+    json_t *rule, const struct place *place)
 {
-	for (size_t i = 0; i < sets->count; i++) {
-		const struct sets_host *host = &sets->hosts[i];
+	for (size_t i = 0; i < hosts->count; i++) {
+		const struct toolhost *host = &hosts->list[i];
 
 		if (host->port == 0 ||
 		    rule_has_port(json_object_get(rule, "port"), host->port))
@@ -268,15 +268,15 @@ check_ports(const struct work *work, const struct sets *sets, json_t *rule,
 
 /* Writes "@name":["host",…] once for each name. */
 static void
-add_set(struct work *work, const char *name, const struct sets *sets)
+add_set(struct work *work, const char *name, const struct toolhosts *hosts)
 {
 	struct json json = json_to(&work->added);
 
 	json.comma = work->added.used > 0;
 	json_open(&json, name, '[');
-	for (size_t i = 0; i < sets->count; i++)
-		json_text(&json, NULL, sets->hosts[i].name.text);
-	if (sets->count == 0)
+	for (size_t i = 0; i < hosts->count; i++)
+		json_text(&json, NULL, hosts->list[i].name.text);
+	if (hosts->count == 0)
 		json_text(&json, NULL, no_host);
 	json_close(&json, ']');
 }
@@ -299,17 +299,17 @@ expand_set(struct work *work, const char *name, json_t *rule,
 {
 	json_t *own = json_object_get(work->root, "sets");
 	struct problem problem;
-	struct sets sets = { 0 };
+	struct toolhosts hosts = { 0 };
 
 	if (!sets_is_known(name) || json_object_get(own, name) != NULL)
 		return;
-	if (sets_of(name, work->writable, work->arg, &sets, &problem) !=
+	if (sets_of(name, work->writable, work->arg, &hosts, &problem) !=
 	    STATUS_OK)
 		tell(work, place, &problem);
-	check_ports(work, &sets, rule, place);
+	check_ports(work, &hosts, rule, place);
 	if (!is_added(work, name))
-		add_set(work, name, &sets);
-	sets_done(&sets);
+		add_set(work, name, &hosts);
+	toolhosts_done(&hosts);
 }
 
 static void

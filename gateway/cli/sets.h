@@ -8,33 +8,19 @@
 #ifndef GATEWAY_CLI_SETS_H
 #define GATEWAY_CLI_SETS_H
 
-#include "schema/hostname.h"
+#include "gateway/cli/toolhosts.h"
 #include "schema/problem.h"
-
-#include <stdint.h>
 
 /* Whether the sandbox could write there; path is absolute. */
 typedef bool sets_writable(const char *path, const void *arg);
 
-struct sets_host {
-	struct hostname name;
-	uint16_t port; /* 0: the one that its scheme has */
-};
-
-/* Sorted, each once. */
-struct sets {
-	struct sets_host *hosts;
-	size_t count, room;
-};
-
 bool sets_is_known(const char *name);
 
 /*
- * Gives the hosts of "@npm" and the like.  writable may be NULL; what it
- * holds for is not read.  A problem when there is no host at all.
+ * Gives the hosts of "@npm" and the like, sorted.  writable may be NULL; what
+ * it holds for is not read.  A problem when there is no host at all.
  */
 int sets_of(const char *name, sets_writable *writable, const void *arg,
-    struct sets *ret, struct problem *reterr) MUST_CHECK;
-void sets_done(struct sets *sets);
+    struct toolhosts *ret, struct problem *reterr) MUST_CHECK;
 
 #endif

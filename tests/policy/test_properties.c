@@ -19,6 +19,7 @@
 
 #define CASES 20000
 #define RULES_MAX 5
+#define HEARD_MAX 10
 
 static uint64_t state_of_chance = 0x9e3779b97f4a7c15U;
 
@@ -81,7 +82,7 @@ draft_rule(struct draft *draft, bool deny)
 static struct policy *
 load(const struct draft *draft, bool backwards)
 {
-	char text[RULES_MAX * 400];
+	char text[2000];
 	struct problems problems = { 0 };
 	struct policy *policy = NULL;
 	struct cursor_writer out = cursor_writer_of(text, sizeof(text));
@@ -129,8 +130,9 @@ draft_question(struct question *question, const char *stage)
 	    snprintf(words, sizeof(words), "%s%s%s", stage, PICK(methods), url);
 
 	assert_true(length > 0 && length < (int)sizeof(words));
-	assert_int_equal(question_read(cursor_of(words, (size_t)length),
-			     (int64_t)chance(2) * 2000000, question, &problem),
+	assert_int_equal(
+	    question_read(cursor_of(words, (size_t)length),
+		(int64_t)chance(2) * INT64_C(2000000), question, &problem),
 	    STATUS_OK);
 }
 
@@ -231,7 +233,7 @@ fewer_facts_never_allow_what_more_facts_deny(void **state)
 }
 
 struct heard {
-	const struct rule *matched[RULES_MAX * 2];
+	const struct rule *matched[HEARD_MAX];
 	size_t count;
 };
 
@@ -242,7 +244,7 @@ on_line(const struct rule *rule, const char *why, void *arg)
 
 	if (why != NULL)
 		assert_true(why[0] != '\0');
-	else if (heard->count < RULES_MAX * 2)
+	else if (heard->count < HEARD_MAX)
 		heard->matched[heard->count++] = rule;
 }
 
