@@ -155,7 +155,7 @@ static bool
 walk(struct cursor text, const struct place *place, struct cursor *ret_value,
     struct cursor *ret_key)
 {
-	const struct place *steps[LIMIT_JSON_DEPTH];
+	const struct place *steps[LIMIT_JSON_DEPTH] = { NULL };
 	size_t count = list_steps(place, steps);
 	struct cursor at = text, key = text;
 
@@ -237,7 +237,7 @@ is_word(const char *key)
 void
 place_print(const struct place *place, char *out, size_t size)
 {
-	const struct place *steps[LIMIT_JSON_DEPTH];
+	const struct place *steps[LIMIT_JSON_DEPTH] = { NULL };
 	size_t count = list_steps(place, steps);
 	size_t used = 0;
 

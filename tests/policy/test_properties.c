@@ -132,7 +132,7 @@ draft_question(struct question *question, const char *stage)
 	assert_true(length > 0 && length < (int)sizeof(words));
 	assert_int_equal(
 	    question_read(cursor_of(words, (size_t)length),
-		(int64_t)chance(2) * INT64_C(2000000), question, &problem),
+		chance(2) == 0 ? 0 : 2000000, question, &problem),
 	    STATUS_OK);
 }
 
