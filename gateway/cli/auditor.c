@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -142,40 +143,78 @@ hear(int fd, int64_t deadline_us, char *text, size_t size,
 	return STATUS_OK;
 }
 
-/* Starts one; STATUS_OK when it, or another one, listens. */
+/*
+ * What it tells while it works goes into a file beside the database: it may
+ * outlive the run that started it, and whoever reads that run's stderr to its
+ * end would wait for it.
+ */
 static int
-start(const char *database, const struct program *writer,
-    const struct program_environment *environment, int64_t deadline_us,
+open_log(const char *database, struct problem *reterr)
+{
+	char path[PLACE_PATH_MAX];
+	int length = snprintf(path, sizeof(path), "%s.log", database);
+	int fd = -1;
+
+	if (length > 0 && (size_t)length < sizeof(path))
+		fd = open(path,
+		    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
+		    S_IRUSR | S_IWUSR);
+	if (fd < 0)
+		(void)problem_errno(reterr, "cannot write %s.log", database);
+	return fd;
+}
+
+/* Runs it with the far end of its first words; gives ours. */
+static int
+run_writer(const char *database, const struct program *writer,
+    const struct program_environment *environment, int *ret_words,
     struct problem *reterr)
 {
 	const char *argv[] = { writer->path, database, NULL };
 	struct spawn spawn = { .path = writer->path,
 		.argv = argv,
 		.envp = environment->list,
+		.fds = { -1, -1, -1, -1 },
 		.count = 4,
 		.own_session = true };
-	char text[PROBLEM_TEXT_MAX] = "";
 	struct spawned spawned;
-	int pipe[2], null, status;
+	int words[2], log = open_log(database, reterr), status;
 
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null < 0 || pipe2(pipe, O_CLOEXEC) != 0) {
-		status = problem_errno(reterr, "cannot start the audit writer");
-		if (null >= 0)
-			(void)close(null);
+	if (log < 0)
+		return STATUS_PROBLEM;
+	if (pipe2(words, O_CLOEXEC) != 0) {
+		status = problem_errno(reterr, "cannot make a pipe");
+		(void)close(log);
 		return status;
 	}
-	spawn.fds[0] = spawn.fds[1] = null;
-	spawn.fds[2] = STDERR_FILENO;
-	spawn.fds[3] = pipe[1];
+	spawn.fds[2] = log;
+	spawn.fds[3] = words[1];
 	status = spawn_start(&spawn, &spawned, reterr);
-	(void)close(null);
-	(void)close(pipe[1]);
-	if (status == STATUS_OK) {
-		status = hear(pipe[0], deadline_us, text, sizeof(text), reterr);
-		spawned_done(&spawned);
+	(void)close(log);
+	(void)close(words[1]);
+	if (status != STATUS_OK) {
+		(void)close(words[0]);
+		return status;
 	}
-	(void)close(pipe[0]);
+	spawned_done(&spawned);
+	*ret_words = words[0];
+	return STATUS_OK;
+}
+
+/* Starts one; STATUS_OK when it, or another one, listens. */
+static int
+start(const char *database, const struct program *writer,
+    const struct program_environment *environment, int64_t deadline_us,
+    struct problem *reterr)
+{
+	char text[PROBLEM_TEXT_MAX] = "";
+	int words, status;
+
+	status = run_writer(database, writer, environment, &words, reterr);
+	if (status != STATUS_OK)
+		return status;
+	status = hear(words, deadline_us, text, sizeof(text), reterr);
+	(void)close(words);
 	if (status != STATUS_OK)
 		return status;
 	if (strlen(text) == 1 &&
@@ -183,7 +222,8 @@ start(const char *database, const struct program *writer,
 		return STATUS_OK;
 	if (text[0] == '\0')
 		return problem_set(reterr,
-		    "the audit writer ended without a word; its log says why");
+		    "the audit writer ended without a word; see %s.log",
+		    database);
 	return problem_set(reterr, "the audit writer cannot work: %s", text);
 }
 
