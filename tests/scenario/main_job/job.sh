@@ -63,10 +63,10 @@ apt_index() {
 		InRelease && grep -q '^SHA256' InRelease
 }
 
-npm_install() {
+npm_install() (
 	mkdir -p project && cd project && npm init -y && npm install left-pad &&
 		node -e 'require("left-pad")'
-}
+)
 
 echo 'What the policy allows:'
 goes 'git clone over HTTPS from the origin' \
@@ -97,7 +97,7 @@ echo
 echo 'What it does not:'
 page 'POST to a host that may be read' -d data "$ORIGIN/echo"
 refused 'POST to a host no rule allows' \
-	curl -sS --max-time 20 -d data https://collect.example.net/
+	curl -sSf --max-time 20 -d data https://collect.example.net/
 refused 'POST to it in clear text' \
 	curl -sSf --max-time 20 -d data http://collect.example.net/
 refused 'the metadata address' \
@@ -113,9 +113,9 @@ refused 'a raw TCP connection to an arbitrary address' \
 refused 'the same over IPv6' raw 2001:db8::7 4444
 refused 'an allowed port of an arbitrary address' raw 203.0.113.7 443
 refused 'TLS to an address, without a name' \
-	curl -sSk --max-time 20 https://203.0.113.7/
+	curl -sSfk --max-time 20 https://203.0.113.7/
 refused 'another port of the allowed host' \
-	curl -sS --max-time 20 https://git.example.test:9/
+	curl -sSf --max-time 20 https://git.example.test:9/
 refused 'a loopback service of the machine outside' \
 	raw 127.0.0.1 "$CLEAR"
 
