@@ -29,7 +29,7 @@
 
 /* Buffers that lie ready between two bursts. */
 enum {
-	BUFFERS_KEPT = 32
+	BUFFERS_KEPT = 64
 };
 
 struct engine {

@@ -158,6 +158,12 @@ conduit_fill(struct conduit *conduit)
 	return status;
 }
 
+bool
+conduit_is_quiet(const struct conduit *conduit)
+{
+	return !conduit->ended && stream_is_quiet(conduit->stream);
+}
+
 struct cursor
 conduit_input(const struct conduit *conduit)
 {

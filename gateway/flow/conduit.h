@@ -36,6 +36,9 @@ void conduit_reset(struct conduit *conduit);
  */
 int conduit_fill(struct conduit *conduit) MUST_CHECK;
 
+/* Whether nothing has come, not even the end; for one that is idle. */
+bool conduit_is_quiet(const struct conduit *conduit);
+
 /*
  * What was read and not eaten.  It may move in conduit_fill(), unless it is
  * pinned because somebody borrows from it.

@@ -228,9 +228,9 @@ pull(struct leg *leg)
 static void
 check_idle(struct h1_client *client)
 {
-	int status = conduit_fill(client->conduit);
-
-	if (status == STATUS_AGAIN)
+	/* A look that takes nothing needs no buffer. */
+	if (conduit_is_quiet(client->conduit) ||
+	    conduit_fill(client->conduit) == STATUS_AGAIN)
 		return;
 	conduit_want_input(client->conduit, false);
 	client->state = H1_CLIENT_SPENT;

@@ -204,6 +204,32 @@ stream_read_record(struct stream *stream, void *out, size_t size, size_t *ret)
 	return STATUS_OK;
 }
 
+/*
+ * Whether bytes wait on this side of the socket.  Of a record that OpenSSL has
+ * asked in vain for the rest of, nothing can be read.
+ */
+static bool
+stream_holds(const struct stream *stream)
+{
+	if (stream->wire.first_left > 0)
+		return true;
+	return stream->ssl != NULL && !stream->wire.starved &&
+	       SSL_has_pending(stream->ssl);
+}
+
+/*
+ * Most readers ask once more after their last bytes.  What a short read has
+ * emptied is not asked again for that: what comes later makes it readable.
+ */
+static bool
+stream_is_drained(struct stream *stream)
+{
+	if (!stream->wire.drained)
+		return false;
+	stream->wire.drained = false;
+	return !stream_holds(stream);
+}
+
 int
 stream_read(struct stream *stream, void *out, size_t size, size_t *ret_got)
 {
@@ -213,6 +239,8 @@ stream_read(struct stream *stream, void *out, size_t size, size_t *ret_got)
 
 	if (stream->broken != STATUS_OK)
 		return stream->broken;
+	if (stream_is_drained(stream))
+		return STATUS_AGAIN;
 	if (stream->ssl == NULL)
 		return stream_read_clear(stream, out, size, ret_got);
 	/* As many records as fit: each would cost its reader a turn. */
@@ -232,9 +260,13 @@ stream_read(struct stream *stream, void *out, size_t size, size_t *ret_got)
 bool
 stream_has_pending(const struct stream *stream)
 {
-	if (stream->broken != STATUS_OK || stream->wire.first_left > 0)
-		return true;
-	return stream->ssl != NULL && SSL_has_pending(stream->ssl);
+	return stream->broken != STATUS_OK || stream_holds(stream);
+}
+
+bool
+stream_is_quiet(struct stream *stream)
+{
+	return !stream_has_pending(stream) && wire_is_quiet(&stream->wire);
 }
 
 static int

@@ -82,12 +82,17 @@ int stream_handshake(struct stream *stream, struct problem *reterr) MUST_CHECK;
 /*
  * STATUS_OK and at least one byte, STATUS_AGAIN, STATUS_CLOSED (the peer's
  * clean end), STATUS_SYSTEM (reset; errno says how) or STATUS_MALFORMED.
+ * STATUS_AGAIN may come once without a look at the socket, after a read that
+ * emptied it: wait for it to be readable, as always.
  */
 int stream_read(struct stream *stream, void *out, size_t size, size_t *ret_got)
     MUST_CHECK;
 
 /* Whether a read would give bytes without the socket's help. */
 bool stream_has_pending(const struct stream *stream);
+
+/* Whether a read now would find nothing, not even an end; for idle streams. */
+bool stream_is_quiet(struct stream *stream);
 
 /*
  * Takes up to STREAM_WRITE_MAX bytes and sends what the socket takes, all

@@ -46,7 +46,9 @@ tlserr_verdict(long verdict)
 void
 tlserr_clear(void)
 {
-	ERR_clear_error();
+	/* Clearing takes longer than looking, and there is rarely one. */
+	if (ERR_peek_error() != 0)
+		ERR_clear_error();
 }
 
 int

@@ -69,11 +69,28 @@ wire_read(struct wire *wire, void *out, size_t size)
 	do
 		got = recv(wire->fd, out, size, 0);
 	while (got < 0 && errno == EINTR);
+	wire->drained = got > 0 && (size_t)got < size;
+	wire->starved = got < 0;
 	if (got == 0 && size > 0)
 		wire->ended = true;
 	if (got < 0 && errno != EAGAIN)
 		wire->error = errno;
 	return got;
+}
+
+bool
+wire_is_quiet(struct wire *wire)
+{
+	char byte;
+	ssize_t got;
+
+	wire->drained = false;
+	if (wire->first_left > 0)
+		return false;
+	do
+		got = recv(wire->fd, &byte, 1, MSG_PEEK);
+	while (got < 0 && errno == EINTR);
+	return got < 0 && errno == EAGAIN;
 }
 
 ssize_t

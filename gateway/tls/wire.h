@@ -29,6 +29,8 @@ struct wire {
 	struct pool *pool; /* may be NULL when nothing is gathered */
 	unsigned char *out; /* lent by pool while out_left is not 0 */
 	size_t out_at, out_left;
+	bool drained; /* the last read took all that was there */
+	bool starved; /* there was nothing, and nothing has come since */
 	bool ended; /* the peer's end was read */
 	int error; /* errno of what the socket failed with, or 0 */
 };
@@ -43,6 +45,12 @@ void wire_done(struct wire *wire);
 
 /* As recv(2): -1 with errno, 0 at the end, or how many. */
 ssize_t wire_read(struct wire *wire, void *out, size_t size);
+
+/*
+ * Asks the socket whether nothing has come and it is still open; takes
+ * nothing off it.
+ */
+bool wire_is_quiet(struct wire *wire);
 
 /* As send(2), past what is gathered: for streams in the clear. */
 ssize_t wire_send(struct wire *wire, const void *bytes, size_t length);

@@ -200,6 +200,76 @@ forged_record_breaks_the_stream_for_good(void **state)
 	pair_done(&pair);
 }
 
+/* Half a record must not look like something to read, or its reader spins. */
+static void
+half_a_record_is_nothing_to_read(void **state)
+{
+	struct pair pair;
+	unsigned char record[512];
+	char got[16];
+	ssize_t length;
+	size_t put;
+	int between[2], last;
+
+	(void)state;
+	pair_init(&pair);
+	pair_connect(&pair, "api.test", "api.test");
+	/* The tickets go first. */
+	pair_say(pair.server, "first");
+	pair_expect(pair.client, "first");
+	peer_pair(between);
+	last = dup(stream_fd(pair.server));
+	assert_int_equal(
+	    dup2(between[0], stream_fd(pair.server)), stream_fd(pair.server));
+	pair_say(pair.server, "whole");
+	length = recv(between[1], record, sizeof(record), 0);
+	assert_true(length > 6);
+	assert_int_equal(send(last, record, 6, 0), 6);
+	pair_wait(pair.client, true);
+	/* The first may be answered without a look. */
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(
+		    stream_read(pair.client, got, sizeof(got), &put),
+		    STATUS_AGAIN);
+	assert_false(stream_has_pending(pair.client));
+	assert_int_equal(
+	    send(last, record + 6, (size_t)length - 6, 0), length - 6);
+	pair_expect(pair.client, "whole");
+	(void)close(last);
+	(void)close(between[0]);
+	(void)close(between[1]);
+	pair_done(&pair);
+}
+
+static void
+quiet_stream_has_neither_bytes_nor_an_end(void **state)
+{
+	int fd[2];
+	struct stream *stream;
+	char got[4];
+	size_t length;
+
+	(void)state;
+	peer_pair(fd);
+	stream = stream_new(fd[0], nothing);
+	assert_true(stream_is_quiet(stream));
+	assert_int_equal(send(fd[1], "x", 1, 0), 1);
+	pair_wait(stream, true);
+	assert_false(stream_is_quiet(stream));
+	/* The look took nothing, and does not stand for a read. */
+	assert_int_equal(
+	    stream_read(stream, got, sizeof(got), &length), STATUS_OK);
+	assert_int_equal(length, 1);
+	assert_true(stream_is_quiet(stream));
+	assert_int_equal(shutdown(fd[1], SHUT_WR), 0);
+	pair_wait(stream, true);
+	assert_false(stream_is_quiet(stream));
+	assert_int_equal(
+	    stream_read(stream, got, sizeof(got), &length), STATUS_CLOSED);
+	stream_free(stream);
+	(void)close(fd[1]);
+}
+
 /* Writes until nothing more is taken. */
 static size_t
 fill(struct stream *stream)
@@ -324,6 +394,8 @@ main(void)
 		cmocka_unit_test(end_of_one_direction_leaves_the_other_open),
 		cmocka_unit_test(cut_connection_is_no_end),
 		cmocka_unit_test(forged_record_breaks_the_stream_for_good),
+		cmocka_unit_test(half_a_record_is_nothing_to_read),
+		cmocka_unit_test(quiet_stream_has_neither_bytes_nor_an_end),
 		cmocka_unit_test(
 		    slow_reader_stops_the_writer_and_loses_nothing),
 		cmocka_unit_test(flood_of_key_updates_is_bounded),
