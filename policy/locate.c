@@ -2,6 +2,7 @@
 
 #include "schema/limits.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -163,6 +164,7 @@ walk(struct cursor text, const struct place *place, struct cursor *ret_value,
 		return false;
 	skip_blank(&at);
 	for (size_t i = 0; i < count; i++) {
+		assert(steps[i] != NULL);
 		key = at;
 		if (steps[i]->key == NULL
 			? !enter_element(&at, steps[i]->index)
@@ -242,19 +244,20 @@ place_print(const struct place *place, char *out, size_t size)
 	size_t used = 0;
 
 	for (size_t i = 0; i <= count; i++) {
-		const char *key = i == 0 ? NULL : steps[i - 1]->key;
+		const struct place *step = i == 0 ? NULL : steps[i - 1];
 		int length;
 
-		if (i == 0)
-			length = snprintf(out, size, "$");
-		else if (key == NULL)
-			length = snprintf(out + used, size - used, "[%zu]",
-			    steps[i - 1]->index);
-		else if (is_word(key))
-			length = snprintf(out + used, size - used, ".%s", key);
-		else
+		if (step == NULL)
+			length = snprintf(out + used, size - used, "$");
+		else if (step->key == NULL)
+			length = snprintf(
+			    out + used, size - used, "[%zu]", step->index);
+		else if (is_word(step->key))
 			length =
-			    snprintf(out + used, size - used, "[\"%s\"]", key);
+			    snprintf(out + used, size - used, ".%s", step->key);
+		else
+			length = snprintf(
+			    out + used, size - used, "[\"%s\"]", step->key);
 		if (length < 0 || (size_t)length >= size - used)
 			break;
 		used += (size_t)length;
