@@ -1,5 +1,5 @@
 /*
- * bench_decide - what one verdict costs with 100,000 host rules.
+ * decide - what one verdict costs with 100,000 host rules.
  *
  * Prints the median and the 99th percentile of single questions about names
  * that some rule allows, about names that none does, and about names below a
@@ -81,7 +81,7 @@ measure(const struct policy *policy, const char *what, const char *prefix,
 		.port = 443,
 		.protocol = FACT_PROTOCOL_HTTP,
 		.method = "GET" };
-	unsigned at = 1;
+	unsigned at = 0;
 
 	if (samples == NULL)
 		abort();
