@@ -167,10 +167,64 @@ a_policy_without_rules_denies_everything(void **state)
 	policy_unref(policy);
 }
 
+static struct verdict
+ask_of(const struct policy *policy, const char *words)
+{
+	struct question *question = malloc(sizeof(*question));
+	struct problem problem = { 0 };
+	struct verdict verdict;
+
+	assert_non_null(question);
+	assert_int_equal(
+	    question_read(cursor_of_text(words), NOW_US, question, &problem),
+	    STATUS_OK);
+	policy_decide(policy, &question->facts, NULL, NULL, &verdict);
+	free(question);
+	return verdict;
+}
+
+/* P12, as far as it is the policy's: an ask is never an allow. */
+static void
+an_ask_overrides_an_allow_and_a_deny_an_ask(void **state)
+{
+	static const char text[] =
+	    "{\"version\": 1, \"rules\": ["
+	    "{\"id\": \"all\", \"host\": [\"*.test\"], \"wide\": true, "
+	    "\"access\": \"any\"},"
+	    "{\"id\": \"ask\", \"host\": [\"a.test\"], "
+	    "\"path\": [\"/ask/**\"], \"access\": \"write\"},"
+	    "{\"id\": \"no\", \"host\": [\"a.test\"], "
+	    "\"path\": [\"/ask/no\"], \"action\": \"deny\"}]}";
+	struct problems problems = { 0 };
+	struct policy *policy = NULL;
+	struct rule *rule;
+
+	(void)state;
+	assert_int_equal(
+	    document_load(cursor_of_text(text), "ask", &policy, &problems),
+	    STATUS_OK);
+	/* The loader refuses the word until somebody can be asked. */
+	rule = unconst(policy_rule(policy, 1));
+	rule->action = RULE_ASK;
+	assert_int_equal(ask_of(policy, "https://a.test/").kind, VERDICT_ALLOW);
+	assert_int_equal(
+	    ask_of(policy, "https://a.test/ask/x").kind, VERDICT_ASK);
+	assert_int_equal(
+	    ask_of(policy, "https://a.test/ask/no").kind, VERDICT_DENY);
+	assert_int_equal(
+	    ask_of(policy, "@connect https://a.test/").kind, VERDICT_NEED_MORE);
+	assert_int_equal(
+	    ask_of(policy, "@hello! https://a.test/").kind, VERDICT_DENY);
+	assert_int_equal(ask_of(policy, "https://a.test/ask/x").reason,
+	    REASON_APPROVAL_NEEDED);
+	policy_unref(policy);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_ask_overrides_an_allow_and_a_deny_an_ask),
 		cmocka_unit_test(every_case_file_is_answered_as_it_says),
 		cmocka_unit_test(a_policy_without_rules_denies_everything),
 	};
