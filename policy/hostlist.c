@@ -47,14 +47,15 @@ hostlist_append(struct hostlist *list, const struct hostlist *from,
 		return;
 	}
 	for (size_t i = 0; i < from->count; i++) {
-		struct hostmatch copy = from->items[i];
+		struct hostmatch *copy = &list->items[list->count];
 
-		copy.text = strdup(from->items[i].text);
-		if (copy.text == NULL) {
+		*copy = from->items[i];
+		copy->text = strdup(from->items[i].text);
+		if (copy->text == NULL) {
 			report_no_memory(report);
 			return;
 		}
-		list->items[list->count++] = copy;
+		list->count++;
 	}
 }
 

@@ -16,7 +16,8 @@
 
 enum {
 	RULES = 100000,
-	SAMPLES = 200000
+	SAMPLES = 200000,
+	PERCENTILE_99 = SAMPLES / 100 * 99
 };
 
 static int64_t
@@ -104,7 +105,7 @@ measure(const struct policy *policy, const char *what, const char *prefix,
 	qsort(samples, SAMPLES, sizeof(*samples), compare);
 	(void)printf("%-10s median %5lld ns, 99%% %5lld ns\n", what,
 	    (long long)samples[SAMPLES / 2],
-	    (long long)samples[SAMPLES / 100 * 99]);
+	    (long long)samples[PERCENTILE_99]);
 	free(samples);
 }
 
