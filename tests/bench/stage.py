@@ -28,18 +28,28 @@ PATIENCE_S = 20
 PYTHON = '/usr/bin/python3'  # root's own may be closed to others
 
 
-def enter(argv, marker):
-    """Starts this program again, as an ordinary user in namespaces."""
+def inside(command):
+    """command, as an ordinary user in namespaces of its own."""
     uid, gid, front = os.getuid(), os.getgid(), []
     if uid == 0:
         uid = int(os.environ.get('SUDO_UID') or UID_OF_ROOT)
         gid = int(os.environ.get('SUDO_GID') or UID_OF_ROOT)
         front = ['setpriv', '--reuid', str(uid), '--regid', str(gid),
                  '--clear-groups', '--']
-    os.execvp((front + ['unshare'])[0], front + [
+    return front + [
         'unshare', '--user', '--map-user', str(uid), '--map-group', str(gid),
         '--keep-caps', '--net', '--mount', '--pid', '--fork', '--kill-child',
-        '--mount-proc', '--', PYTHON, '-I', *argv, marker])
+        '--mount-proc', '--', *command]
+
+
+def may_enter():
+    return subprocess.run(inside(['true'])).returncode == 0
+
+
+def enter(argv, marker):
+    """Starts this program again in there."""
+    command = inside([PYTHON, '-I', *argv, marker])
+    os.execvp(command[0], command)
 
 
 class Stage:
