@@ -76,7 +76,7 @@ static const struct field {
 	int64_t low, high;
 } fields[] = {
 	{ FIELD_NUMBER, offsetof(struct event, flow_id), 0, 0, INT64_MAX },
-	{ FIELD_NUMBER, offsetof(struct event, parent_seq), 0, 1, INT64_MAX },
+	{ FIELD_NUMBER, offsetof(struct event, parent_seq), 0, 0, INT64_MAX },
 	{ FIELD_TEXT, offsetof(struct event, req_id), EVENT_REQ_ID, 0, 0 },
 	{ FIELD_TEXT, offsetof(struct event, host), LIMIT_HOST, 0, 0 },
 	{ FIELD_ADDRESS, offsetof(struct event, dst_ip), 0, 0, 0 },

@@ -85,7 +85,8 @@ struct event {
 	enum reason reason;
 	int64_t ts_us; /* wall clock, microseconds since 1970 */
 	int64_t flow_id; /* -1: none */
-	int64_t parent_seq; /* the row this one belongs to, or -1 */
+	/* The row this one belongs to; 0: not numbered yet; -1: none. */
+	int64_t parent_seq;
 	struct cursor req_id; /* EVENT_REQ_ID bytes or none */
 	struct cursor host; /* canonical name, or the text of a literal */
 	struct address dst_ip;

@@ -246,7 +246,7 @@ objection(struct producer *producer, const struct event *event)
 	    event->kind == EVENT_SANDBOX_END ||
 	    event->kind == EVENT_POLICY_LOAD || event->kind == EVENT_AUDIT)
 		return "a row of a kind that it may not write";
-	if (event->parent_seq >= 0 &&
+	if (event->parent_seq > 0 &&
 	    !store_owns(writer_store(client->clients->writer), &client->run,
 		event->parent_seq))
 		return "a row that belongs to no row of its run";

@@ -140,6 +140,7 @@ record(struct stub *stub, const struct dns_query *query,
 		event.rule = cursor_of_text(rule_id(ruling->verdict.rule));
 		event.policy = cursor_of(digest, ORDER_DIGEST);
 	}
+	run_count(stub->run, &event);
 	if (sink_put(stub->sink, &event, NULL) != STATUS_OK)
 		log_warning("a question has no row: the audit is gone");
 }

@@ -14,6 +14,7 @@ struct dialing {
 	struct upstream *upstream;
 	struct sink_wait row;
 	bool waits_for_row, connected;
+	enum reason failed; /* instead of connected */
 };
 
 /* TLS that is not passed on unread is joined to TLS of our own. */
@@ -29,7 +30,13 @@ go_on(struct dialing *dialing)
 {
 	struct flow *flow = dialing->flow;
 
-	if (dialing->waits_for_row || !dialing->connected)
+	if (dialing->waits_for_row)
+		return;
+	if (dialing->failed != REASON_NONE) {
+		flow_refuse(flow, dialing->failed);
+		return;
+	}
+	if (!dialing->connected)
 		return;
 	flow_enter(
 	    flow, is_intercepted(flow) ? FLOW_INTERCEPTING : FLOW_TUNNELING);
@@ -62,7 +69,8 @@ on_connected(const struct upstream_result *result, void *arg)
 		if (snprintf(flow->cause, sizeof(flow->cause), "%s",
 			result->cause) < 0)
 			flow->cause[0] = '\0';
-		flow_refuse(flow, result->reason);
+		dialing->failed = result->reason;
+		go_on(dialing);
 		return;
 	}
 	flow->outside_fd = result->fd;

@@ -34,7 +34,8 @@ struct exchange {
 	struct sink_wait row;
 	bool waits_for_row;
 	bool connecting;
-	bool reused; /* the connection had served before */
+	enum reason failed; /* while it waited for its row */
+	bool reused; /* the connection was there before the request */
 	bool retried; /* and proved dead once already */
 	bool request_ended, responded;
 
@@ -177,6 +178,9 @@ go_on(struct exchange *exchange)
 	exchange->state = EXCHANGE_RELAYING;
 	client->ops->flush(client);
 	exchange->server->ops->pull(exchange->server);
+	/* What came behind the head waits for no further event. */
+	if (exchange->state == EXCHANGE_RELAYING)
+		exchange_flush(exchange);
 }
 
 static void
@@ -191,7 +195,10 @@ on_accepted(struct sink_wait *wait, int64_t seq)
 		return;
 	}
 	exchange->intent_seq = seq;
-	go_on(exchange);
+	if (exchange->failed != REASON_NONE)
+		refuse(exchange, exchange->failed);
+	else
+		go_on(exchange);
 }
 
 static void
@@ -267,6 +274,7 @@ begin(struct exchange *exchange)
 		return;
 	}
 	exchange->waits_for_row = true;
+	exchange->intent_seq = 0;
 	find_client(exchange);
 }
 
@@ -379,16 +387,23 @@ exchange_end(
 		finish(exchange, REASON_NONE, LEG_REUSE, LEG_REUSE);
 }
 
-/* Whether another connection may do what this one did not. */
+/*
+ * Whether another connection may do what this one did not: it was dead, so
+ * that not even a byte of an answer came.
+ */
 static bool
-may_retry(const struct exchange *exchange)
+may_retry(const struct exchange *exchange, enum reason reason)
 {
-	if (!exchange->reused || exchange->retried || exchange->responded)
+	const struct leg *client = exchange->client;
+
+	if (!exchange->reused || exchange->retried ||
+	    reason != REASON_UPSTREAM_RESET)
 		return false;
 	/* Nothing was sent yet: then it is no second time. */
 	if (exchange->state == EXCHANGE_RECORDING)
 		return true;
-	return !has_body(exchange->request) &&
+	return client->ops->received(client) == exchange->received_before &&
+	       !has_body(exchange->request) &&
 	       request_is_idempotent(exchange->request);
 }
 
@@ -405,7 +420,13 @@ exchange_fail(struct exchange *exchange, struct leg *from, enum reason reason)
 		finish(exchange, reason, LEG_RESET, LEG_RESET);
 		return;
 	}
-	if (from != NULL && may_retry(exchange)) {
+	/* The end of a request is told behind its beginning. */
+	if (from == NULL && exchange->waits_for_row) {
+		exchange->connecting = false;
+		exchange->failed = reason;
+		return;
+	}
+	if (from != NULL && may_retry(exchange, reason)) {
 		exchange->retried = true;
 		exchange->state = EXCHANGE_RECORDING;
 		exchange->client = NULL;

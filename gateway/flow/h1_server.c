@@ -46,6 +46,7 @@ struct h1_server {
 	bool keep_alive, broken;
 	struct h1_client *client;
 	struct upstream *connecting;
+	struct sink_wait opening; /* of the flow's first row */
 	struct loop_deferred freeing;
 };
 
@@ -634,6 +635,17 @@ begin_serving(struct flow *flow, struct h1_server *server)
 	return true;
 }
 
+static void
+on_opened(struct sink_wait *wait, int64_t seq)
+{
+	struct h1_server *server =
+	    (struct h1_server *)((char *)wait -
+				 offsetof(struct h1_server, opening));
+
+	/* If the audit is gone, each request is refused for itself. */
+	server->flow->open_seq = seq;
+}
+
 void
 h1_server_enter(struct flow *flow)
 {
@@ -651,10 +663,11 @@ h1_server_enter(struct flow *flow)
 	server->host = (struct exchange_host){ .idle_client = idle_client,
 		.connect = connect_client,
 		.arg = server };
+	server->opening.on_accepted = on_opened;
 	flow->server = server;
 	set_state(server, H1_SERVER_READING, LIMIT_HEAD_MS);
 	if (!flow->opened && !flow_is_condemned(flow) &&
-	    record_open(flow, NULL) != STATUS_OK)
+	    record_open(flow, &server->opening) != STATUS_OK)
 		flow->reason = REASON_AUDIT_UNAVAILABLE;
 	conduit_want_input(server->conduit, true);
 	conduit_kick(server->conduit);
@@ -669,6 +682,7 @@ h1_server_leave(struct flow *flow)
 		return;
 	flow->server = NULL;
 	server->state = H1_SERVER_GONE;
+	sink_forget(flow->plane->sink, &server->opening);
 	conduit_want_input(server->conduit, false);
 	upstream_cancel(server->connecting);
 	server->connecting = NULL;

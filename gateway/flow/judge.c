@@ -1,5 +1,6 @@
 #include "gateway/flow/judge.h"
 
+#include "gateway/flow/intercept.h"
 #include "gateway/proc/clock.h"
 #include "gateway/run/run.h"
 #include "policy/rule.h"
@@ -82,6 +83,14 @@ is_opaque(const struct flow *flow)
 	       verdict->rule->protocol != RULE_HTTP;
 }
 
+bool
+judge_reads_http(const struct flow *flow)
+{
+	if (!flow->sniffed || is_opaque(flow))
+		return false;
+	return flow->protocol == SNIFF_HTTP1 || intercept_is_possible(flow);
+}
+
 static void
 follow(struct flow *flow)
 {
@@ -91,7 +100,7 @@ follow(struct flow *flow)
 				     : FLOW_SNIFFING);
 		return;
 	}
-	if (is_opaque(flow) || flow->protocol == SNIFF_TLS) {
+	if (is_opaque(flow) || intercept_is_possible(flow)) {
 		flow_enter(flow, FLOW_DIALING);
 		return;
 	}

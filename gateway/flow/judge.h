@@ -21,6 +21,9 @@ void judge_enter(struct flow *flow);
  */
 struct facts judge_facts(const struct flow *flow);
 
+/* Whether requests are read in it, rather than bytes passed on. */
+bool judge_reads_http(const struct flow *flow);
+
 /*
  * Whether a client that says nothing may be connected all the same, since
  * its server speaks first.

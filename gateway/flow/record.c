@@ -1,5 +1,6 @@
 #include "gateway/flow/record.h"
 
+#include "gateway/flow/judge.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proc/log.h"
 #include "gateway/run/run.h"
@@ -25,20 +26,6 @@ tls_of(const struct flow *flow)
 	if (flow->verdict.tls == VERDICT_TLS_PASSTHROUGH)
 		return -TLS_1_3;
 	return TLS_1_3;
-}
-
-/* What is passed on unread, or not known yet, is bytes over TCP. */
-static int64_t
-l7_of(const struct flow *flow)
-{
-	bool tls = flow->sniffed && flow->protocol == SNIFF_TLS;
-	bool clear = flow->sniffed && flow->protocol == SNIFF_HTTP1;
-
-	if (flow->tunneled || (!tls && !clear))
-		return EVENT_L7_TCP;
-	return clear || flow->verdict.tls == VERDICT_TLS_INSPECT
-		   ? EVENT_L7_HTTP1
-		   : EVENT_L7_TCP;
 }
 
 /* Need_more opens a connection too: its requests are judged one by one. */
@@ -82,7 +69,8 @@ describe(const struct flow *flow, struct words *words)
 	event.dst_port = flow->wanted.port;
 	event.dst_ip = flow->upstream.address;
 	event.tls = tls_of(flow);
-	event.l7 = l7_of(flow);
+	/* What is passed on unread, or not known yet, is bytes over TCP. */
+	event.l7 = judge_reads_http(flow) ? EVENT_L7_HTTP1 : EVENT_L7_TCP;
 	if (flow->by_name) {
 		event.host = cursor_of(flow->host.text, flow->host.length);
 		return event;
@@ -118,6 +106,14 @@ add_detail(const struct flow *flow, struct words *words, struct event *event)
 		event->detail = cursor_of(out.bytes, out.used);
 }
 
+/* The tally is of what happened, also where no row can be had of it. */
+static int
+put(struct flow *flow, struct event *event, struct sink_wait *wait)
+{
+	run_count(flow->plane->run, event);
+	return sink_put(flow->plane->sink, event, wait);
+}
+
 int
 record_open(struct flow *flow, struct sink_wait *wait)
 {
@@ -131,32 +127,11 @@ record_open(struct flow *flow, struct sink_wait *wait)
 	event.wait = wait == NULL ? EVENT_NO_WAIT : EVENT_WAIT_COMMIT;
 	name_rule(flow, &flow->verdict, &event);
 	add_detail(flow, &words, &event);
-	status = sink_put(flow->plane->sink, &event, wait);
+	status = put(flow, &event, wait);
 	if (status != STATUS_OK)
 		return status;
 	flow->opened = true;
 	return STATUS_OK;
-}
-
-/*
- * A connection counts as a request where nothing in it had a row of its own:
- * it was passed on unread, or refused before a request could be read.
- */
-static bool
-counts_itself(const struct flow *flow)
-{
-	return flow->requests == 0 &&
-	       (flow->tunneled || flow_is_condemned(flow));
-}
-
-static void
-count(struct flow *flow, enum event_verdict verdict)
-{
-	struct order_tally *tally = &flow->plane->run->tally;
-
-	tally->requests++;
-	if (verdict == EVENT_DENY)
-		tally->refused++;
 }
 
 void
@@ -169,8 +144,6 @@ record_end(struct flow *flow)
 	flow->plane->run->tally.flows++;
 	event.verdict = verdict_of(flow->verdict.kind, flow->reason);
 	event.reason = flow->reason;
-	if (counts_itself(flow))
-		count(flow, event.verdict);
 	if (!flow->opened) {
 		/* A refused request has said it all. */
 		if (flow->requests > 0)
@@ -181,7 +154,7 @@ record_end(struct flow *flow)
 		return;
 	}
 	event.kind = EVENT_FLOW_END;
-	event.parent_seq = flow->open_seq > 0 ? flow->open_seq : -1;
+	event.parent_seq = flow->open_seq;
 	event.dur_us = clock_monotonic_us() - flow->opened_us;
 	if (flow->tunneled) {
 		event.bytes_out = flow->bytes_out;
@@ -194,7 +167,7 @@ record_end(struct flow *flow)
 	}
 	name_rule(flow, &flow->verdict, &event);
 	add_detail(flow, &words, &event);
-	status = sink_put(flow->plane->sink, &event, NULL);
+	status = put(flow, &event, NULL);
 	if (status != STATUS_OK)
 		log_warning("the end of a flow has no row: the audit is gone");
 }
@@ -224,7 +197,7 @@ record_intent(struct flow *flow, const struct record_request *request,
 
 	event.kind = EVENT_HTTP_INTENT;
 	event.wait = EVENT_WAIT_COMMIT;
-	return sink_put(flow->plane->sink, &event, wait);
+	return put(flow, &event, wait);
 }
 
 void
@@ -243,13 +216,12 @@ record_http(struct flow *flow, const struct record_request *request)
 		event.dur_us = clock_monotonic_us() - request->began_us;
 	if (request->reason != REASON_NONE)
 		add_detail(flow, &words, &event);
-	count(flow, event.verdict);
 	flow->requests++;
 	if (request->bytes_out > 0)
 		tally->bytes_out += (uint64_t)request->bytes_out;
 	if (request->bytes_in > 0)
 		tally->bytes_in += (uint64_t)request->bytes_in;
-	if (sink_put(flow->plane->sink, &event, NULL) != STATUS_OK)
+	if (put(flow, &event, NULL) != STATUS_OK)
 		log_warning("a request has no row: the audit is gone");
 }
 

@@ -46,6 +46,15 @@ run_digest(const struct run *run, const struct policy *policy)
 	return NULL;
 }
 
+void
+run_count(struct run *run, const struct event *event)
+{
+	if (event_is_request(event))
+		run->tally.requests++;
+	if (event_is_refusal(event))
+		run->tally.refused++;
+}
+
 int64_t
 run_flow_id(struct run *run)
 {

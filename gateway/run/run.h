@@ -40,6 +40,9 @@ void run_done(struct run *run);
 /* The digest of a layer of the stack; NULL for another policy. */
 const uint8_t *run_digest(const struct run *run, const struct policy *policy);
 
+/* Adds to the tally what a row counts for; see event_is_request(). */
+void run_count(struct run *run, const struct event *event);
+
 /* A number for a connection, unique in the run and never 0. */
 int64_t run_flow_id(struct run *run);
 

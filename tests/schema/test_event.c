@@ -189,7 +189,7 @@ what_no_producer_means_is_refused(void **state)
 	event.dst_port = 65536;
 	assert_int_equal(read_back(&event), STATUS_MALFORMED);
 	event = full_event();
-	event.parent_seq = 0;
+	event.parent_seq = -2;
 	assert_int_equal(read_back(&event), STATUS_MALFORMED);
 	event = full_event();
 	event.req_id.left = 15;
