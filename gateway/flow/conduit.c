@@ -28,7 +28,7 @@ struct conduit {
 	struct event *readable, *writable, *kicked;
 	struct buffer in, out;
 	uint64_t sent, received;
-	bool ended, pinned, wants_input, waits_to_write;
+	bool ended, said_end, pinned, wants_input, waits_to_write;
 };
 
 static void
@@ -263,9 +263,11 @@ conduit_shutdown(struct conduit *conduit)
 {
 	int status = conduit_flush(conduit);
 
-	if (status != STATUS_OK)
+	/* Said twice, it would fail once the peer has left. */
+	if (status != STATUS_OK || conduit->said_end)
 		return status;
 	status = stream_shutdown(conduit->stream);
+	conduit->said_end = status == STATUS_OK;
 	wait_to_write(conduit, status == STATUS_AGAIN);
 	return status;
 }
