@@ -524,10 +524,16 @@ carry_out(struct load *load)
 }
 
 static void
-drop_all(struct load *load)
+close_all(struct load *load)
 {
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++)
 		connection_close(load, &load->list[i]);
+}
+
+static void
+drop_all(struct load *load)
+{
+	close_all(load);
 	(void)printf("{}\n");
 	(void)fflush(stdout);
 }
@@ -594,5 +600,12 @@ main(void)
 		die("no memory");
 	while (getline(&line, &size, stdin) > 0)
 		obey(load, line);
+	free(line);
+	close_all(load);
+	SSL_CTX_free(load->tls);
+	(void)close(load->poll);
+	free(load->latencies);
+	free(load->list);
+	free(load);
 	return 0;
 }
