@@ -1,6 +1,9 @@
 #include "gateway/cli/cmd_policy.h"
 
+#include "gateway/cli/casefile.h"
 #include "gateway/cli/expand.h"
+#include "gateway/cli/layering.h"
+#include "gateway/cli/outlet.h"
 #include "gateway/proc/clock.h"
 #include "policy/describe.h"
 #include "policy/explain.h"
@@ -18,6 +21,7 @@
 static const char usage[] =
     "usage: exeat policy check [--json] FILE...\n"
     "       exeat policy explain [--json] FILE... --url URL [OPTIONS]\n"
+    "       exeat policy test FILE... CASES\n"
     "\n"
     "check reads policies as `exeat run` would: it lists everything that is\n"
     "wrong with them, each with its line and what to write instead, or says\n"
@@ -26,6 +30,11 @@ static const char usage[] =
     "explain puts one question to the policies and tells the answer, the rule\n"
     "that gave it, and why each rule that nearly matched did not.  Several\n"
     "files are layers: all of them must allow.\n"
+    "\n"
+    "test puts the questions of a case file and tells which answers are not\n"
+    "the expected ones.  Its lines are \"question => verdict rule\":\n"
+    "  POST https://api.example.com/repos/acme/x/issues => allow issues\n"
+    "  GET https://api.example.com/user => deny path\n"
     "\n"
     "  --url URL         https, http, wss, ws, ssh, tcp or udp\n"
     "  --method METHOD   of the request (default: GET)\n"
@@ -46,57 +55,10 @@ static const char usage[] =
     "\n"
     "Exit code: 0 fine, or allowed; 1 problems, or not allowed; 125 usage.\n";
 
-/* What one piece of JSON output has room for. */
-#define PIECE_SIZE 16384
-
-/* JSON written to stdout piece by piece, however long it gets. */
-struct printer {
-	struct json json;
-	struct cursor_writer out;
-	char bytes[PIECE_SIZE];
-};
-
 static void
-printer_init(struct printer *printer)
+write_problems(struct outlet *outlet, const struct problems *problems)
 {
-	printer->out = cursor_writer_of(printer->bytes, PIECE_SIZE);
-	printer->json = json_to(&printer->out);
-}
-
-static void
-printer_flush(struct printer *printer)
-{
-	(void)fwrite(printer->bytes, 1, printer->out.used, stdout);
-	printer->out = cursor_writer_of(printer->bytes, PIECE_SIZE);
-}
-
-static void
-print_problem(const char *file, const struct problem *problem)
-{
-	(void)printf("%s:", file);
-	if (problem->line > 0)
-		(void)printf("%u:%u:", problem->line, problem->column);
-	(void)printf(" %s", problem->text);
-	if (problem->path[0] != '\0' && problem->path[1] != '\0')
-		(void)printf(" (%s)", problem->path);
-	if (problem->cure[0] != '\0')
-		(void)printf("\n    %s", problem->cure);
-	(void)printf("\n");
-}
-
-static void
-print_problems(const char *file, const struct problems *problems)
-{
-	for (size_t i = 0; i < problems->count; i++)
-		print_problem(file, &problems->list[i]);
-	if (problems->dropped > 0)
-		(void)printf("%s: and %zu more\n", file, problems->dropped);
-}
-
-static void
-write_problems(struct printer *printer, const struct problems *problems)
-{
-	struct json *json = &printer->json;
+	struct json *json = &outlet->json;
 
 	json_open(json, "problems", '[');
 	for (size_t i = 0; i < problems->count; i++) {
@@ -109,11 +71,14 @@ write_problems(struct printer *printer, const struct problems *problems)
 		json_text(json, "text", problem->text);
 		json_text(json, "cure", problem->cure);
 		json_close(json, '}');
-		printer_flush(printer);
+		outlet_flush(outlet);
 	}
 	json_close(json, ']');
 	json_number(json, "more", (int64_t)problems->dropped);
 }
+
+/* Of one rule. */
+#define WORDS_MAX 4096
 
 /* What a rule covers, in words; of too many words the first. */
 static void
@@ -128,7 +93,7 @@ words_of(const struct rule *rule, char *out, size_t size)
 static void
 print_rules(const char *file, const struct policy *policy)
 {
-	char words[PIECE_SIZE / 4];
+	char words[WORDS_MAX];
 	size_t count = policy_rule_count(policy);
 
 	(void)printf("%s: %zu rule%s; what no rule allows is denied\n", file,
@@ -142,10 +107,10 @@ print_rules(const char *file, const struct policy *policy)
 }
 
 static void
-write_rules(struct printer *printer, const struct policy *policy)
+write_rules(struct outlet *outlet, const struct policy *policy)
 {
-	struct json *json = &printer->json;
-	char words[PIECE_SIZE / 4];
+	struct json *json = &outlet->json;
+	char words[WORDS_MAX];
 
 	json_open(json, "rules", '[');
 	for (size_t i = 0; i < policy_rule_count(policy); i++) {
@@ -157,31 +122,31 @@ write_rules(struct printer *printer, const struct policy *policy)
 		json_text(json, "action", rule_action_name(rule->action));
 		json_text(json, "covers", words);
 		json_close(json, '}');
-		printer_flush(printer);
+		outlet_flush(outlet);
 	}
 	json_close(json, ']');
 }
 
 static bool
-check_one(const char *file, struct printer *printer)
+check_one(const char *file, struct outlet *outlet)
 {
 	struct expansion expansion = { 0 };
 	struct problems problems = { 0 };
 	bool well =
 	    expand_file(file, NULL, NULL, &expansion, &problems) == STATUS_OK;
 
-	if (printer != NULL) {
-		json_open(&printer->json, NULL, '{');
-		json_text(&printer->json, "file", file);
-		json_bool(&printer->json, "ok", well);
-		write_problems(printer, &problems);
+	if (outlet != NULL) {
+		json_open(&outlet->json, NULL, '{');
+		json_text(&outlet->json, "file", file);
+		json_bool(&outlet->json, "ok", well);
+		write_problems(outlet, &problems);
 		if (well)
-			write_rules(printer, expansion.policy);
-		json_close(&printer->json, '}');
+			write_rules(outlet, expansion.policy);
+		json_close(&outlet->json, '}');
 	} else if (well) {
 		print_rules(file, expansion.policy);
 	} else {
-		print_problems(file, &problems);
+		layering_print_problems(file, &problems);
 	}
 	problems_done(&problems);
 	expansion_done(&expansion);
@@ -193,97 +158,54 @@ struct options {
 	const char *url, *method, *upgrade, *address, *at;
 };
 
-static int
-run_check(char **files, const struct options *options)
-{
-	struct printer *printer = NULL;
-	bool well = true;
-
-	if (options->json) {
-		printer = malloc(sizeof(*printer));
-		if (printer == NULL)
-			return COMMAND_FAILED;
-		printer_init(printer);
-		json_open(&printer->json, NULL, '[');
-	}
-	for (size_t i = 0; files[i] != NULL; i++)
-		well = check_one(files[i], printer) && well;
-	if (printer != NULL) {
-		json_close(&printer->json, ']');
-		printer_flush(printer);
-		(void)printf("\n");
-	}
-	free(printer);
-	return well ? COMMAND_OK : COMMAND_NO;
-}
-
-/* The policies of one question, and their stack. */
-struct layers {
-	const struct policy *policies[LIMIT_LAYERS];
-	const char *files[LIMIT_LAYERS];
+/* The files that a command names. */
+struct files {
+	char **names;
 	size_t count;
-	struct stack *stack;
 };
 
-static void
-layers_done(struct layers *layers)
+static int
+run_check(const struct files *files, const struct options *options)
 {
-	stack_unref(layers->stack);
-	for (size_t i = 0; i < layers->count; i++)
-		policy_unref(layers->policies[i]);
-}
-
-/* False when a file has problems, which are told. */
-static bool
-load_layers(char **files, struct layers *ret)
-{
+	struct outlet *outlet = options->json ? outlet_new() : NULL;
 	bool well = true;
 
-	*ret = (struct layers){ .count = 0 };
-	for (size_t i = 0; files[i] != NULL; i++) {
-		struct expansion expansion = { 0 };
-		struct problems problems = { 0 };
-
-		if (i >= LIMIT_LAYERS ||
-		    expand_file(files[i], NULL, NULL, &expansion, &problems) !=
-			STATUS_OK) {
-			print_problems(files[i], &problems);
-			problems_done(&problems);
-			well = false;
-			continue;
-		}
-		ret->files[ret->count] = files[i];
-		ret->policies[ret->count++] = policy_ref(expansion.policy);
-		expansion_done(&expansion);
-	}
-	if (well)
-		ret->stack = stack_new(ret->policies, ret->count);
-	return ret->stack != NULL;
+	if (options->json && outlet == NULL)
+		return COMMAND_FAILED;
+	if (outlet != NULL)
+		json_open(&outlet->json, NULL, '[');
+	for (size_t i = 0; i < files->count; i++)
+		well = check_one(files->names[i], outlet) && well;
+	if (outlet != NULL)
+		json_close(&outlet->json, ']');
+	outlet_end(outlet);
+	free(outlet);
+	return well ? COMMAND_OK : COMMAND_NO;
 }
 
 static void
 on_line(const struct rule *rule, const char *why, void *arg)
 {
-	struct printer *printer = arg;
+	struct outlet *outlet = arg;
 
-	if (printer == NULL) {
+	if (outlet == NULL) {
 		(void)printf("    %s (%s): %s\n", rule_id(rule),
 		    rule_action_name(rule->action),
 		    why == NULL ? "matches" : why);
 		return;
 	}
-	json_open(&printer->json, NULL, '{');
-	json_text(&printer->json, "rule", rule_id(rule));
-	json_text(&printer->json, "action", rule_action_name(rule->action));
-	json_bool(&printer->json, "matches", why == NULL);
+	json_open(&outlet->json, NULL, '{');
+	json_text(&outlet->json, "rule", rule_id(rule));
+	json_text(&outlet->json, "action", rule_action_name(rule->action));
+	json_bool(&outlet->json, "matches", why == NULL);
 	if (why != NULL)
-		json_text(&printer->json, "why", why);
-	json_close(&printer->json, '}');
-	printer_flush(printer);
+		json_text(&outlet->json, "why", why);
+	json_close(&outlet->json, '}');
+	outlet_flush(outlet);
 }
 
 static void
-print_layer(const struct layers *layers, size_t i, const struct facts *facts)
+print_layer(const struct layering *layers, size_t i, const struct facts *facts)
 {
 	struct verdict verdict;
 
@@ -295,7 +217,7 @@ print_layer(const struct layers *layers, size_t i, const struct facts *facts)
 }
 
 static void
-print_explanation(const struct layers *layers, const struct facts *facts,
+print_explanation(const struct layering *layers, const struct facts *facts,
     const struct verdict *verdict, const char *words)
 {
 	(void)printf("%s: %s\n", verdict_name(verdict->kind), words);
@@ -310,38 +232,37 @@ print_explanation(const struct layers *layers, const struct facts *facts,
 }
 
 static void
-write_layer(struct printer *printer, const struct layers *layers, size_t i,
+write_layer(struct outlet *outlet, const struct layering *layers, size_t i,
     const struct facts *facts)
 {
-	struct json *json = &printer->json;
+	struct json *json = &outlet->json;
 	struct verdict verdict;
 
 	json_open(json, NULL, '{');
 	json_text(json, "file", layers->files[i]);
 	json_open(json, "rules", '[');
-	explain_policy(layers->policies[i], facts, on_line, printer, &verdict);
+	explain_policy(layers->policies[i], facts, on_line, outlet, &verdict);
 	json_close(json, ']');
 	json_text(json, "verdict", verdict_name(verdict.kind));
 	if (verdict.rule != NULL)
 		json_text(json, "rule", rule_id(verdict.rule));
 	json_close(json, '}');
-	printer_flush(printer);
+	outlet_flush(outlet);
 }
 
 static bool
-write_explanation(const struct layers *layers, const struct facts *facts,
+write_explanation(const struct layering *layers, const struct facts *facts,
     const struct verdict *verdict, const char *words)
 {
-	struct printer *printer = malloc(sizeof(*printer));
+	struct outlet *outlet = outlet_new();
 	struct json *json;
 
-	if (printer == NULL)
+	if (outlet == NULL)
 		return false;
-	printer_init(printer);
-	json = &printer->json;
+	json = &outlet->json;
 	json_open(json, NULL, '{');
 	json_text(json, "question", words);
-	printer_flush(printer);
+	outlet_flush(outlet);
 	json_text(json, "verdict", verdict_name(verdict->kind));
 	json_text(json, "reason", reason_id(verdict->reason));
 	json_text(json, "tls",
@@ -351,12 +272,11 @@ write_explanation(const struct layers *layers, const struct facts *facts,
 		json_text(json, "rule", rule_id(verdict->rule));
 	json_open(json, "layers", '[');
 	for (size_t i = 0; i < layers->count; i++)
-		write_layer(printer, layers, i, facts);
+		write_layer(outlet, layers, i, facts);
 	json_close(json, ']');
 	json_close(json, '}');
-	printer_flush(printer);
-	(void)printf("\n");
-	free(printer);
+	outlet_end(outlet);
+	free(outlet);
 	return true;
 }
 
@@ -383,7 +303,7 @@ words_of_options(const struct options *options, char *out, size_t size)
 
 /* Whether the address that a name leads to would be dialled. */
 static int
-explain_address(const struct layers *layers, const struct facts *facts,
+explain_address(const struct layering *layers, const struct facts *facts,
     const struct options *options)
 {
 	struct address address;
@@ -402,7 +322,7 @@ explain_address(const struct layers *layers, const struct facts *facts,
 }
 
 static int
-answer(const struct layers *layers, const struct question *question,
+answer(const struct layering *layers, const struct question *question,
     const struct options *options, const char *words)
 {
 	const struct facts *facts = &question->facts;
@@ -423,12 +343,12 @@ answer(const struct layers *layers, const struct question *question,
 }
 
 static int
-run_explain(char **files, const struct options *options)
+run_explain(const struct files *files, const struct options *options)
 {
 	struct question *question = malloc(sizeof(*question));
 	char words[LIMIT_HTTP_URI];
 	struct problem problem = { 0 };
-	struct layers layers = { 0 };
+	struct layering layers = { 0 };
 	int code = COMMAND_NO;
 
 	if (options->url == NULL) {
@@ -443,10 +363,10 @@ run_explain(char **files, const struct options *options)
 		(void)fprintf(stderr, "exeat policy: %s; %s\n", problem.text,
 		    problem.cure);
 		code = COMMAND_FAILED;
-	} else if (load_layers(files, &layers)) {
+	} else if (layering_load(&layers, files->names, files->count)) {
 		code = answer(&layers, question, options, words);
 	}
-	layers_done(&layers);
+	layering_done(&layers);
 	free(question);
 	return code;
 }
@@ -493,8 +413,38 @@ take_option(int option, struct options *options)
 }
 
 static int
+run_test(const struct files *files, const struct options *options)
+{
+	(void)options;
+	if (files->count < 2)
+		return usage_error("test needs a policy and a case file");
+	return casefile_run(
+	    files->names, files->count - 1, files->names[files->count - 1]);
+}
+
+static const struct verb {
+	const char *name;
+	int (*run)(const struct files *files, const struct options *options);
+} verbs[] = {
+	{ "check", run_check },
+	{ "explain", run_explain },
+	{ "test", run_test },
+};
+
+static int
+run_verb(
+    const char *name, const struct files *files, const struct options *options)
+{
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strcmp(verbs[i].name, name) == 0)
+			return verbs[i].run(files, options);
+	return usage_error("there is no such command");
+}
+
+static int
 run_policy(int argc, char **argv)
 {
+	struct files files = { .count = 0 };
 	struct options options = { 0 };
 	const char *verb = argc > 1 ? argv[1] : "";
 	int option;
@@ -512,16 +462,14 @@ run_policy(int argc, char **argv)
 		verb = argv[optind++];
 	if (optind >= argc)
 		return usage_error("name a command and a policy file");
-	if (strcmp(verb, "check") == 0)
-		return run_check(argv + optind, &options);
-	if (strcmp(verb, "explain") == 0)
-		return run_explain(argv + optind, &options);
-	return usage_error("the commands are check and explain");
+	files.names = argv + optind;
+	files.count = (size_t)(argc - optind);
+	return run_verb(verb, &files, &options);
 }
 
 const struct command cmd_policy = {
 	.name = "policy",
-	.summary = "check policies, and explain what they answer",
+	.summary = "check, explain and test policies",
 	.usage = usage,
 	.run = run_policy,
 };

@@ -1,8 +1,10 @@
 /* cases/<topic>.policy.json and <topic>.ask: "question => verdict ...". */
 #include "policy/decide.h"
 
+#include "policy/caseline.h"
 #include "policy/document.h"
 #include "policy/question.h"
+#include "policy/stack.h"
 #include "schema/status.h"
 
 #include <dirent.h>
@@ -52,46 +54,19 @@ load(const char *path)
 	return policy;
 }
 
-/* "deny no_rule", "deny RULE", "allow RULE", "allow passthrough RULE". */
-static void
-print_answer(const struct verdict *verdict, char *out, size_t size)
-{
-	bool open = verdict->tls == VERDICT_TLS_PASSTHROUGH;
-	const char *why = "";
-
-	if (verdict->rule != NULL)
-		why = rule_id(verdict->rule);
-	else if (verdict->kind == VERDICT_DENY)
-		why = reason_id(verdict->reason);
-	assert_true(snprintf(out, size, "%s%s%s%s", verdict_name(verdict->kind),
-			open ? " passthrough" : "", why[0] == '\0' ? "" : " ",
-			why) < (int)size);
-}
-
 static bool
 check_line(
-    const struct policy *policy, const char *path, unsigned number, char *line)
+    const struct stack *stack, const char *path, unsigned number, char *text)
 {
-	struct question *question = malloc(sizeof(*question));
-	struct problem problem = { 0 };
-	struct verdict verdict;
-	char answer[200] = "error";
-	char *expected = strstr(line, " => ");
+	static struct caseline line;
 
-	assert_non_null(question);
-	assert_non_null(expected);
-	*expected = '\0';
-	expected += 4;
-	if (question_read(cursor_of_text(line), NOW_US, question, &problem) ==
-	    STATUS_OK) {
-		policy_decide(policy, &question->facts, NULL, NULL, &verdict);
-		print_answer(&verdict, answer, sizeof(answer));
-	}
-	free(question);
-	if (strcmp(answer, expected) == 0)
+	assert_int_equal(
+	    caseline_weigh(stack, cursor_of_text(text), NOW_US, &line),
+	    STATUS_OK);
+	if (line.result == CASELINE_RIGHT || line.result == CASELINE_NOTHING)
 		return true;
-	print_message("%s:%u: %s: %s, expected %s %s\n", path, number, line,
-	    answer, expected, problem.text);
+	print_message("%s:%u: %s: %s %s\n", path, number, text, line.answer,
+	    line.problem.text);
 	return false;
 }
 
@@ -100,6 +75,7 @@ check_file(const char *name)
 {
 	char path[400], ask[400];
 	struct policy *policy;
+	struct stack *stack;
 	size_t length;
 	unsigned number = 0, wrong = 0;
 	char *text, *rest, *line;
@@ -111,14 +87,16 @@ check_file(const char *name)
 	    snprintf(path, sizeof(path), "%s/policy/cases/%.*s.policy.json",
 		TESTS_DIR, stem, name) < (int)sizeof(path));
 	policy = load(path);
+	stack = stack_new((const struct policy *const *)&policy, 1);
+	assert_non_null(stack);
 	text = rest = read_whole(ask, &length);
 	while ((line = strsep(&rest, "\n")) != NULL) {
 		number++;
-		if (line[0] != '\0' && line[0] != '#')
-			wrong += !check_line(policy, ask, number, line);
+		wrong += !check_line(stack, ask, number, line);
 	}
 	assert_int_equal(wrong, 0);
 	free(text);
+	stack_unref(stack);
 	policy_unref(policy);
 }
 

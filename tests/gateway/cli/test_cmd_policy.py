@@ -187,9 +187,55 @@ class Policy(unittest.TestCase):
                                      "--address", address)
             self.assertEqual(got, code, out)
 
+    def test_test_tells_each_line_that_is_not_answered_so(self):
+        path = self.rules({"id": "a", "host": ["a.test"]},
+                          {"id": "p", "host": ["p.test"], "access": "any",
+                           "tls": "passthrough"})
+        cases = self.write("good.ask", "# all is well\n\n"
+                           "GET https://a.test/ => allow a\n"
+                           "https://a.test/?x==> => allow\n"
+                           "https://p.test/ => allow passthrough\r\n"
+                           "PUT https://a.test/ => deny method\n"
+                           "https://a.test//x  =>  error\n"
+                           "https://b.test/ => deny no_rule")
+        code, out, _ = self.exeat("test", path, cases)
+        self.assertEqual(code, 0, out)
+        self.assertIn("6 of 6 as expected", out)
+        cases = self.write("bad.ask", "https://a.test/ => allow\n"
+                           "https://a.test/ => deny\n# more\n"
+                           "https://a.test/ => allow ab\n"
+                           "https://a.test/ => allo\n"
+                           "https://a.test/ allow\n"
+                           "https://a.test/ =>\n")
+        code, out, _ = self.exeat("test", path, cases)
+        self.assertEqual(code, 1)
+        for line in (2, 4, 5, 6, 7):
+            self.assertIn("%s:%d: " % (cases, line), out)
+        self.assertNotIn(cases + ":1: ", out)
+        self.assertIn("1 of 6 as expected", out)
+
+    def test_test_takes_files_as_layers(self):
+        first = self.rules({"id": "a", "host": ["a.test"]})
+        second = self.write("q.json", '{"version": 1, "rules": []}')
+        cases = self.write("x.ask", "https://a.test/ => deny no_rule\n")
+        code, out, _ = self.exeat("test", first, second, cases)
+        self.assertEqual(code, 0, out)
+
+    def test_a_case_file_without_a_question_is_no_success(self):
+        path = self.rules({"id": "a", "host": ["a.test"]})
+        code, out, _ = self.exeat("test", path, self.write("x.ask", "# no\n"))
+        self.assertEqual(code, 1)
+        self.assertIn("there is no question", out)
+        code, _, err = self.exeat("test", path, "/nonexistent")
+        self.assertEqual(code, 125)
+        self.assertIn("cannot read /nonexistent", err)
+        code, out, _ = self.exeat("test", self.write("b.json", "{"), path)
+        self.assertEqual(code, 1)
+
     def test_a_wrong_call_teaches_and_exits_125(self):
         path = self.rules()
         for words in ((), ("check",), ("chek", path), ("explain", path),
+                      ("test", path),
                       ("explain", path, "--url", "a.test"),
                       ("explain", path, "--url", "https://a@b.test/"),
                       ("check", "--nothing", path)):
