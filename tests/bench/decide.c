@@ -104,8 +104,7 @@ measure(const struct policy *policy, const char *what, const char *prefix,
 	}
 	qsort(samples, SAMPLES, sizeof(*samples), compare);
 	(void)printf("%-10s median %5lld ns, 99%% %5lld ns\n", what,
-	    (long long)samples[SAMPLES / 2],
-	    (long long)samples[PERCENTILE_99]);
+	    (long long)samples[SAMPLES / 2], (long long)samples[PERCENTILE_99]);
 	free(samples);
 }
 

@@ -130,9 +130,8 @@ draft_question(struct question *question, const char *stage)
 	    snprintf(words, sizeof(words), "%s%s%s", stage, PICK(methods), url);
 
 	assert_true(length > 0 && length < (int)sizeof(words));
-	assert_int_equal(
-	    question_read(cursor_of(words, (size_t)length),
-		chance(2) == 0 ? 0 : 2000000, question, &problem),
+	assert_int_equal(question_read(cursor_of(words, (size_t)length),
+			     chance(2) == 0 ? 0 : 2000000, question, &problem),
 	    STATUS_OK);
 }
 
