@@ -208,7 +208,7 @@ start(const char *database, const struct program *writer,
     struct problem *reterr)
 {
 	char text[PROBLEM_TEXT_MAX] = "";
-	int words, status;
+	int words = -1, status;
 
 	status = run_writer(database, writer, environment, &words, reterr);
 	if (status != STATUS_OK)

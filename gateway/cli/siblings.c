@@ -1,8 +1,11 @@
 #include "gateway/cli/siblings.h"
 
 #include "gateway/cli/auditor.h"
+#include "gateway/cli/ends.h"
 #include "gateway/cli/policies.h"
 #include "gateway/cli/program.h"
+#include "gateway/cli/sibling.h"
+#include "gateway/cli/signals.h"
 #include "gateway/cli/task.h"
 #include "gateway/proc/channel.h"
 #include "gateway/proc/loop.h"
@@ -14,7 +17,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,27 +53,14 @@ static const struct {
 static_assert(sizeof(phases) / sizeof(phases[0]) == PHASE_COUNT,
     "every phase has a deadline");
 
-/* Told to the command by whoever runs us. */
-static const int forwarded[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1,
-	SIGUSR2, SIGWINCH, SIGCONT };
-
-/* One program that we started and have not seen end. */
-struct sibling {
-	struct spawned spawned;
-	struct event *ended; /* its pidfd */
-	int status; /* as waitpid() has it, once it ended */
-	bool runs;
-};
-
 struct siblings {
 	const struct siblings_wish *wish;
 	struct siblings_ending *ending;
 	struct loop *loop;
 	struct channel *audit, *gateway_channel;
 	struct sibling gateway, launcher;
-	struct event *deadline, *signals;
-	sigset_t old_mask;
-	int signal_fd;
+	struct signals *signals;
+	struct event *deadline;
 	int handoff; /* the launcher's end, until it is started */
 	enum phase phase;
 	struct loop_deferred turn; /* what a new phase does */
@@ -112,7 +101,7 @@ end_command(struct siblings *all)
 	if (!all->launcher.runs || all->killing)
 		return;
 	all->killing = true;
-	(void)spawn_kill(&all->launcher.spawned, SIGTERM);
+	sibling_signal(&all->launcher, SIGTERM);
 	arm(all, GRACE_MS);
 }
 
@@ -143,16 +132,6 @@ fail_with(struct siblings *all, const char *text)
 
 /* ---- processes ---- */
 
-static void
-reap(struct sibling *sibling)
-{
-	if (!sibling->runs || !spawn_reap(&sibling->spawned, &sibling->status))
-		return;
-	sibling->runs = false;
-	if (sibling->ended != NULL)
-		(void)event_del(sibling->ended);
-}
-
 static int
 launcher_code(struct siblings *all)
 {
@@ -170,17 +149,11 @@ launcher_code(struct siblings *all)
 }
 
 static void
-on_launcher_ended(evutil_socket_t fd, short what, void *arg)
+on_launcher_ended(void *arg)
 {
 	struct siblings *all = arg;
-	int code;
+	int code = launcher_code(all);
 
-	(void)fd;
-	(void)what;
-	reap(&all->launcher);
-	if (all->launcher.runs)
-		return;
-	code = launcher_code(all);
 	if (!all->ending->failed)
 		all->ending->code = code;
 	/* Without a last word there is only the code to go by. */
@@ -202,30 +175,9 @@ check_gateway(struct siblings *all)
 
 /* Its channel tells everything else; here it is only no child any more. */
 static void
-on_gateway_ended(evutil_socket_t fd, short what, void *arg)
+on_gateway_ended(void *arg)
 {
-	struct siblings *all = arg;
-
-	(void)fd;
-	(void)what;
-	reap(&all->gateway);
-	check_gateway(all);
-}
-
-static int
-start(struct siblings *all, struct sibling *sibling, const struct spawn *spawn,
-    event_callback_fn on_ended, struct problem *reterr)
-{
-	int status = spawn_start(spawn, &sibling->spawned, reterr);
-
-	if (status != STATUS_OK)
-		return status;
-	sibling->runs = true;
-	sibling->ended = event_new(loop_base(all->loop), sibling->spawned.pidfd,
-	    EV_READ | EV_PERSIST, on_ended, all);
-	if (sibling->ended == NULL || event_add(sibling->ended, NULL) != 0)
-		return problem_set(reterr, "there is no memory for a process");
-	return STATUS_OK;
+	check_gateway(arg);
 }
 
 /* ---- the launcher ---- */
@@ -245,8 +197,8 @@ start_launcher(struct siblings *all, struct problem *reterr)
 		.dies_with_parent = true };
 
 	if (status == STATUS_OK)
-		status = start(
-		    all, &all->launcher, &spawn, on_launcher_ended, reterr);
+		status =
+		    sibling_start(&all->launcher, all->loop, &spawn, reterr);
 	/* Only the launcher may hold it, or the gateway sees no end. */
 	(void)close(steal_fd(&all->handoff));
 	return status;
@@ -360,10 +312,9 @@ send_begin(struct siblings *all)
 	return channel_send(all->gateway_channel, &out, NULL, 0);
 }
 
-/* fds: the gateway's own ends, which stay the caller's. */
 static int
-start_gateway(struct siblings *all, int parent, int handoff, int producer,
-    struct problem *reterr)
+start_gateway(
+    struct siblings *all, const struct ends *ends, struct problem *reterr)
 {
 	struct program program;
 	int status = program_find("exeat-gateway", &program, reterr);
@@ -372,7 +323,8 @@ start_gateway(struct siblings *all, int parent, int handoff, int producer,
 	struct spawn spawn = { .path = program.path,
 		.argv = argv,
 		.envp = all->environment.list,
-		.fds = { null, null, STDERR_FILENO, parent, handoff, producer },
+		.fds = { null, null, STDERR_FILENO, ends->gateway,
+		    ends->handoff, ends->producer },
 		.count = 6,
 		.own_session = true };
 
@@ -380,7 +332,7 @@ start_gateway(struct siblings *all, int parent, int handoff, int producer,
 		status = problem_errno(reterr, "cannot open /dev/null");
 	if (status == STATUS_OK)
 		status =
-		    start(all, &all->gateway, &spawn, on_gateway_ended, reterr);
+		    sibling_start(&all->gateway, all->loop, &spawn, reterr);
 	if (null >= 0)
 		(void)close(null);
 	if (status != STATUS_OK)
@@ -518,110 +470,45 @@ on_deadline(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	if (all->phase == PHASE_RUNNING) {
-		(void)spawn_kill(&all->launcher.spawned, SIGKILL);
+		sibling_signal(&all->launcher, SIGKILL);
 		return;
 	}
 	(void)problem_set(&problem, "waited %d s for %s",
 	    LIMIT_SIBLING_MS / MS_A_SECOND, phases[all->phase].waits_for);
-	if (all->phase == PHASE_STOPPING && all->gateway.runs)
-		(void)spawn_kill(&all->gateway.spawned, SIGKILL);
+	if (all->phase == PHASE_STOPPING)
+		sibling_signal(&all->gateway, SIGKILL);
 	fail(all, &problem);
 	if (all->phase == PHASE_CLOSING)
 		enter(all, PHASE_OVER);
 }
 
 static void
-on_signal(evutil_socket_t fd, short what, void *arg)
+on_signal(int number, bool from_terminal, void *arg)
 {
 	struct siblings *all = arg;
-	struct signalfd_siginfo info;
 
-	(void)what;
-	if (read(fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
-		return;
 	/* A terminal's signal reaches the whole foreground by itself. */
-	if (all->launcher.runs && info.ssi_code != SI_KERNEL)
-		(void)spawn_kill(&all->launcher.spawned, (int)info.ssi_signo);
-	if (all->phase != PHASE_OPENING || info.ssi_signo == SIGWINCH ||
-	    info.ssi_signo == SIGCONT)
+	if (!from_terminal)
+		sibling_signal(&all->launcher, number);
+	if (all->phase != PHASE_OPENING || number == SIGWINCH ||
+	    number == SIGCONT)
 		return;
 	fail_with(all, "a signal came before the command was started");
-	all->ending->code = CODE_OF_SIGNAL + (int)info.ssi_signo;
-}
-
-static int
-watch_signals(struct siblings *all, struct problem *reterr)
-{
-	sigset_t wanted;
-
-	(void)sigemptyset(&wanted);
-	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
-		(void)sigaddset(&wanted, forwarded[i]);
-	all->signal_fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (all->signal_fd < 0)
-		return problem_errno(reterr, "cannot listen for signals");
-	(void)sigprocmask(SIG_BLOCK, &wanted, &all->old_mask);
-	all->signals = event_new(loop_base(all->loop), all->signal_fd,
-	    EV_READ | EV_PERSIST, on_signal, all);
-	if (all->signals == NULL || event_add(all->signals, NULL) != 0)
-		return problem_set(reterr, "there is no memory for signals");
-	return STATUS_OK;
-}
-
-/* Channels between siblings, by who holds which end. */
-struct ends {
-	int ours, gateway; /* parent and gateway */
-	int handoff; /* the gateway's */
-	int producer, writer; /* gateway and audit */
-};
-
-static void
-ends_done(struct ends *ends)
-{
-	int all[] = { ends->ours, ends->gateway, ends->handoff, ends->producer,
-		ends->writer };
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (all[i] >= 0)
-			(void)close(all[i]);
-}
-
-static int
-ends_make(struct siblings *all, struct ends *ret, struct problem *reterr)
-{
-	int pair[2];
-
-	*ret = (struct ends){ -1, -1, -1, -1, -1 };
-	if (fdpass_pair(pair) != STATUS_OK)
-		return problem_errno(reterr, "cannot make a channel");
-	ret->ours = pair[0];
-	ret->gateway = pair[1];
-	if (fdpass_pair(pair) != STATUS_OK)
-		return problem_errno(reterr, "cannot make a channel");
-	ret->handoff = pair[0];
-	all->handoff = pair[1];
-	if (fdpass_pair(pair) != STATUS_OK)
-		return problem_errno(reterr, "cannot make a channel");
-	ret->producer = pair[0];
-	ret->writer = pair[1];
-	return STATUS_OK;
+	all->ending->code = CODE_OF_SIGNAL + number;
 }
 
 static int
 open_run(struct siblings *all, struct ends *ends, struct problem *reterr)
 {
 	const struct siblings_wish *wish = all->wish;
-	int status = watch_signals(all, reterr);
+	int status;
 
-	if (status != STATUS_OK)
-		return status;
 	all->gateway_channel =
 	    channel_new(all->loop, steal_fd(&ends->ours), &gateway_events, all);
 	if (all->gateway_channel == NULL)
 		return problem_set(reterr, "there is no memory for a channel");
 	/* First, so that it gets ready while we wait for the writer. */
-	status = start_gateway(
-	    all, ends->gateway, ends->handoff, ends->producer, reterr);
+	status = start_gateway(all, ends, reterr);
 	if (status == STATUS_OK)
 		status = connect_audit(all, reterr);
 	if (status != STATUS_OK)
@@ -636,21 +523,23 @@ open_run(struct siblings *all, struct ends *ends, struct problem *reterr)
 static bool
 prepare(struct siblings *all, struct problem *reterr)
 {
+	program_environment(&all->environment);
+	sibling_init(&all->gateway);
+	sibling_init(&all->launcher);
+	all->gateway.on_ended = on_gateway_ended;
+	all->launcher.on_ended = on_launcher_ended;
+	all->gateway.arg = all->launcher.arg = all->turn.arg = all;
+	all->turn.call = on_turn;
 	all->loop = loop_new();
-	if (all->loop != NULL)
+	if (all->loop != NULL) {
 		all->deadline =
 		    event_new(loop_base(all->loop), -1, 0, on_deadline, all);
-	if (all->deadline == NULL)
-		(void)problem_set(reterr, "there is no memory for a loop");
-	return all->deadline != NULL;
-}
-
-static void
-sibling_done(struct sibling *sibling)
-{
-	if (sibling->ended != NULL)
-		event_free(sibling->ended);
-	spawned_done(&sibling->spawned);
+		all->signals = signals_new(all->loop, on_signal, all);
+	}
+	if (all->deadline != NULL && all->signals != NULL)
+		return true;
+	(void)problem_set(reterr, "there is no memory for a loop");
+	return false;
 }
 
 static void
@@ -660,44 +549,33 @@ release(struct siblings *all)
 	channel_free(all->gateway_channel);
 	sibling_done(&all->gateway);
 	sibling_done(&all->launcher);
+	signals_free(all->signals);
 	if (all->deadline != NULL)
 		event_free(all->deadline);
-	if (all->signals != NULL)
-		event_free(all->signals);
-	if (all->signal_fd >= 0)
-		(void)close(all->signal_fd);
 	if (all->handoff >= 0)
 		(void)close(all->handoff);
-	(void)sigprocmask(SIG_SETMASK, &all->old_mask, NULL);
 	loop_free(all->loop);
 }
 
 void
 siblings_run(const struct siblings_wish *wish, struct siblings_ending *ret)
 {
-	struct siblings all = { .wish = wish,
-		.ending = ret,
-		.gateway.spawned = { .pid = -1, .pidfd = -1 },
-		.launcher.spawned = { .pid = -1, .pidfd = -1 },
-		.turn.call = on_turn,
-		.signal_fd = -1,
-		.handoff = -1 };
-	struct ends ends = { -1, -1, -1, -1, -1 };
+	struct siblings all = { .wish = wish, .ending = ret, .handoff = -1 };
+	struct ends ends;
 	struct problem problem = { .text = "" };
 	int status;
 
 	*ret = (struct siblings_ending){ .code = CODE_FAILED };
-	all.turn.arg = &all;
-	(void)sigprocmask(SIG_BLOCK, NULL, &all.old_mask);
-	program_environment(&all.environment);
 	if (!prepare(&all, &problem)) {
-		*ret = (struct siblings_ending){
-			.code = CODE_FAILED, .failed = true, .problem = problem
-		};
+		ret->failed = true;
+		ret->problem = problem;
 		release(&all);
 		return;
 	}
-	status = ends_make(&all, &ends, &problem);
+	status = ends_make(&ends);
+	if (status != STATUS_OK)
+		(void)problem_errno(&problem, "cannot make a channel");
+	all.handoff = steal_fd(&ends.launcher);
 	if (status == STATUS_OK)
 		status = open_run(&all, &ends, &problem);
 	ends_done(&ends);

@@ -94,12 +94,15 @@ def launcher(folder, does):
     if does == "silent":
         sys.exit(125)
     if does == "wait":
-        wanted = (signal.SIGTERM, signal.SIGUSR1)
+        wanted = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
         signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
         handoff.send(b"\0\0")
         note(folder, "launcher waits as %d" % os.getpid())
         number = int(signal.sigwait(wanted))
         note(folder, "launcher got %d" % number)
+        while number == signal.SIGINT:
+            number = int(signal.sigwait(wanted))
+            note(folder, "launcher got %d" % number)
         end(128 + number, "signaled", number)
     end(int(does or "0"), "exited", None)
 

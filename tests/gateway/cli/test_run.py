@@ -8,6 +8,7 @@ that the cause is told in one line.
 import hashlib
 import json
 import os
+import pty
 import select
 import shutil
 import signal
@@ -210,6 +211,36 @@ class Run(unittest.TestCase):
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 128 + signal.SIGTERM)
         self.assertIn("end 143 signaled", self.notes())
+
+    def test_interrupt_of_a_terminal_is_not_handed_on_again(self):
+        # L37: the terminal has sent it to the launcher already.
+        self.does("launch", "wait")
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.workspace)
+            os.execve(os.path.join(self.bin, "exeat"),
+                      ["exeat", "run", "true"], self.environment)
+        self.wait_for("launcher waits")
+        os.write(terminal, b"\x03")
+        self.wait_for("launcher got %d" % signal.SIGINT)
+        # What we had handed on would come before this.
+        os.kill(pid, signal.SIGTERM)
+        self.wait_for("launcher got %d" % signal.SIGTERM)
+        status = os.waitpid(pid, 0)[1]
+        os.close(terminal)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 143)
+        self.assertEqual([n for n in self.notes() if " got " in n],
+                         ["launcher got 2", "launcher got 15"])
+
+    def test_interrupt_of_another_process_is_handed_on(self):
+        self.does("launch", "wait")
+        process = self.start("--", "true")
+        self.wait_for("launcher waits")
+        process.send_signal(signal.SIGINT)
+        self.wait_for("launcher got %d" % signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 143)
 
     def test_when_we_are_killed_the_siblings_end_by_themselves(self):
         self.does("launch", "wait")
