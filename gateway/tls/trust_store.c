@@ -69,7 +69,7 @@ store_grow(struct trust_store *store, size_t size)
 
 /* Appends the file, and ends its last line. */
 static int
-store_add_open(struct trust_store *store, int fd)
+add_open(struct trust_store *store, int fd)
 {
 	const size_t step = 65536;
 	ssize_t got;
@@ -121,7 +121,7 @@ store_add_folder(struct trust_store *store, int folder)
 		fd = openat(dirfd(directory), item->d_name,
 		    O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (fd >= 0)
-			status = store_add_open(store, fd);
+			status = add_open(store, fd);
 	}
 	return status;
 }
@@ -136,7 +136,7 @@ store_add(struct trust_store *store, const char *path)
 		return STATUS_SYSTEM;
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
 		return store_add_folder(store, fd);
-	status = store_add_open(store, fd);
+	status = add_open(store, fd);
 	(void)close(fd);
 	return status;
 }
