@@ -169,6 +169,11 @@ go_on(struct exchange *exchange)
 
 	if (exchange->waits_for_row || client == NULL)
 		return;
+	if (!judge_may_reach(
+		exchange->flow, exchange->request, exchange->path)) {
+		refuse(exchange, REASON_SPECIAL_ADDRESS);
+		return;
+	}
 	exchange->sent_before = client->ops->sent(client);
 	exchange->received_before = client->ops->received(client);
 	if (!client->ops->request(client, &request)) {
@@ -242,8 +247,8 @@ judge(struct exchange *exchange)
 		exchange->verdict = flow->verdict;
 		return flow->reason;
 	}
-	return judge_request(flow, exchange->request, exchange->path,
-	    exchange->request->query, &exchange->verdict);
+	return judge_request(
+	    flow, exchange->request, exchange->path, &exchange->verdict);
 }
 
 static bool

@@ -187,23 +187,42 @@ scheme_agrees(const struct flow *flow, const struct request *request)
 	return false;
 }
 
-enum reason
-judge_request(const struct flow *flow, const struct request *request,
-    const struct urlpath *path, struct cursor query, struct verdict *ret)
+static struct facts
+facts_of_request(const struct flow *flow, const struct request *request,
+    const struct urlpath *path)
 {
 	struct facts facts = judge_facts(flow);
 
-	*ret = (struct verdict){ .kind = VERDICT_DENY };
-	if (!authority_agrees(flow, &request->authority) ||
-	    !scheme_agrees(flow, request))
-		return REASON_HOST_MISMATCH;
 	facts.stage = STAGE_REQUEST;
 	facts.last = true;
 	facts.protocol = FACT_PROTOCOL_HTTP;
 	facts.method = request->method;
 	facts.path = path;
-	facts.query = query;
+	facts.query = request->query;
 	facts.upgrade = request->upgrade;
+	return facts;
+}
+
+enum reason
+judge_request(const struct flow *flow, const struct request *request,
+    const struct urlpath *path, struct verdict *ret)
+{
+	struct facts facts = facts_of_request(flow, request, path);
+
+	*ret = (struct verdict){ .kind = VERDICT_DENY };
+	if (!authority_agrees(flow, &request->authority) ||
+	    !scheme_agrees(flow, request))
+		return REASON_HOST_MISMATCH;
 	stack_decide(flow->plane->run->stack, &facts, ret);
 	return verdict_allows(ret) ? REASON_NONE : ret->reason;
+}
+
+bool
+judge_may_reach(const struct flow *flow, const struct request *request,
+    const struct urlpath *path)
+{
+	struct facts facts = facts_of_request(flow, request, path);
+
+	return stack_may_dial(
+	    flow->plane->run->stack, &facts, &flow->upstream.address);
 }

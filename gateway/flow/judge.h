@@ -36,6 +36,13 @@ bool judge_allows_silence(const struct flow *flow);
  */
 enum reason judge_request(const struct flow *flow,
     const struct request *request, const struct urlpath *path,
-    struct cursor query, struct verdict *ret) MUST_CHECK;
+    struct verdict *ret) MUST_CHECK;
+
+/*
+ * Whether this request may go to where the connection outside leads: another
+ * rule may allow it than the one that opened the connection.
+ */
+bool judge_may_reach(const struct flow *flow, const struct request *request,
+    const struct urlpath *path);
 
 #endif

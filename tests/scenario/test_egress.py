@@ -311,6 +311,25 @@ print(talk(address, words[0], b"GET / HTTP/1.1\r\nHost: localhost:" +
         self.assertEqual(origin.count, 0)
         self.refused_for("special_address")
 
+    def test_address_denied_for_a_path_is_not_reached_by_name(self):
+        # On a connection that another path has opened already.
+        origin = self.origin(tls=False)
+        out = self.box([
+            {"id": "o", "host": ["origin.example.test"],
+             "port": [origin.port], "resolve": "127.0.0.1", "private": True},
+            {"id": "no", "address": ["127.0.0.1/32"], "path": ["/secret/**"],
+             "action": "deny"}], r'''
+heard = talk("origin.example.test", words[0], b"".join(
+    b"GET " + path + b" HTTP/1.1\r\nHost: origin.example.test:" +
+    words[0].encode() + b"\r\n" + last + b"\r\n"
+    for path, last in ((b"/open", b""),
+                       (b"/secret/x", b"Connection: close\r\n"))))
+print(heard.count("HTTP/1.1 200"), heard.count("HTTP/1.1 403"))
+''', origin.port)
+        self.assertEqual(out, "1 1")
+        self.assertEqual(origin.count, 1)
+        self.refused_for("special_address")
+
     def test_tls_to_an_address_without_a_name(self):
         # B03
         out = self.closed(r'''
