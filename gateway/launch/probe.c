@@ -180,8 +180,8 @@ try_proc(const struct plan *plan, struct problem *reterr)
 static int
 try_syscalls(const struct plan *plan, struct problem *reterr)
 {
+	ON_SCOPE_EXIT(fd_done) int fd = -1;
 	int status = privs_limit(plan, reterr);
-	int fd;
 
 	if (status == STATUS_OK)
 		status = privs_drop(reterr);

@@ -20,7 +20,6 @@
 int
 main(int argc, char **argv)
 {
-	char *environment[] = { NULL };
 	char *arguments[] = { unconst("exeat-launch"), NULL };
 	struct cursor text;
 	uint64_t number;
@@ -42,7 +41,7 @@ main(int argc, char **argv)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
 		return 99;
-	(void)execve(argv[2], arguments, environment);
+	(void)execve(argv[2], arguments, environ);
 	perror(argv[2]);
 	return 99;
 }
