@@ -252,6 +252,40 @@ class Terminal(Box):
         self.assertEqual(code, 7, out)
         self.assertEqual(len(re.findall("caught", out)), 1, out)
 
+    def test_ctrl_z_stops_the_job_and_fg_goes_on(self):
+        """The launcher as a job of an interactive shell."""
+        job = self.path("job")
+        argv = self.argv(["bash", "--norc", "-c",
+                          "echo be''gun; sleep 1000; echo sl''ept; "
+                          "read line; echo got $line"])
+        with open(job, "w") as out:
+            out.write("#!/bin/sh\nexec " + " ".join(argv) + "\n")
+        os.chmod(job, 0o755)
+        self.clean()
+        pid, master = pty.fork()
+        if pid == 0:
+            os.execvpe("bash", ["bash", "--norc", "-i"],
+                       {**os.environ, "PS1": "prompt> "})
+        for sees, sends in ((b"prompt> ", job + "\n"), (b"begun", "\x1a"),
+                            (b"Stopped", "fg\n"),
+                            (job.encode(), "\x1a"),
+                            (b"Stopped", "bg; kill -9 %1; echo en''d\n"),
+                            (b"end", "exit\n")):
+            self.expect(master, sees)
+            os.write(master, sends.encode())
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        os.close(master)
+
+    def expect(self, master, words):
+        out = b""
+        while words not in out:
+            try:
+                got = os.read(master, 4096)
+            except OSError:
+                got = b""
+            self.assertNotEqual(got, b"", out)
+            out += got
+
     def test_nothing_can_be_typed_into_the_terminal(self):
         code, out = self.on_terminal(
             "python3 -c 'import fcntl, termios\n"
