@@ -273,6 +273,12 @@ enter_terminal(struct entry *entry, struct problem *reterr)
 	(void)sigemptyset(&none);
 	if (sigprocmask(SIG_SETMASK, &none, NULL) != 0)
 		return problem_errno(reterr, "cannot reset the signal mask");
+	return STATUS_OK;
+}
+
+static int
+enter_directory(struct entry *entry, struct problem *reterr)
+{
 	if (chdir(entry->plan->cwd) != 0) {
 		(void)problem_errno(
 		    reterr, "cannot go to %s", entry->plan->cwd);
@@ -301,6 +307,7 @@ filter_syscalls(struct entry *entry, struct problem *reterr)
 
 static const struct step command[] = {
 	{ STAGE_TERMINAL, enter_terminal },
+	{ STAGE_DIRECTORY, enter_directory },
 	{ STAGE_PRIVILEGES, drop_privileges },
 	{ STAGE_SYSCALLS, filter_syscalls },
 };

@@ -29,6 +29,7 @@ static const char *const stage_names[] = {
 	[STAGE_PIVOT] = "pivot",
 	[STAGE_INIT] = "init",
 	[STAGE_TERMINAL] = "terminal",
+	[STAGE_DIRECTORY] = "directory",
 	[STAGE_PRIVILEGES] = "privileges",
 	[STAGE_SYSCALLS] = "syscalls",
 	[STAGE_COMMAND] = "command",
@@ -39,7 +40,6 @@ static_assert(sizeof(stage_names) / sizeof(stage_names[0]) == STAGE_COUNT,
 
 static const unsigned char descriptors[] = {
 	[REPORT_GO] = 0,
-	[REPORT_TREE] = 1,
 	[REPORT_TRUST] = 1,
 	[REPORT_SIGNAL] = 0,
 	[REPORT_SIGNAL_GROUP] = 0,

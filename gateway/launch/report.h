@@ -37,6 +37,7 @@ enum stage {
 	STAGE_PIVOT,
 	STAGE_INIT,
 	STAGE_TERMINAL,
+	STAGE_DIRECTORY,
 	STAGE_PRIVILEGES,
 	STAGE_SYSCALLS,
 	STAGE_COMMAND,
@@ -47,8 +48,7 @@ const char *stage_name(enum stage stage);
 
 enum report_kind {
 	/* to the inside */
-	REPORT_GO, /* ids are mapped; value: how many REPORT_TREE follow */
-	REPORT_TREE, /* one descriptor: a mount made outside; value: which */
+	REPORT_GO, /* the ids are mapped */
 	REPORT_TRUST, /* one descriptor: the PEM bundle */
 	REPORT_SIGNAL, /* value: the number, for the command */
 	REPORT_SIGNAL_GROUP, /* the same, for its process group */

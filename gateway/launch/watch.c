@@ -148,7 +148,7 @@ on_ended(struct watch *watch, const struct report *report, struct fdpass *fds)
 	end(watch);
 }
 
-/* When the gateway must have answered; NULL: only we may say that. */
+/* NULL: only we may say that. */
 static watch_report *const handlers[REPORT_COUNT] = {
 	[REPORT_LISTENERS] = on_listeners,
 	[REPORT_HIDDEN] = on_hidden,
@@ -177,7 +177,6 @@ is_in_order(const struct watch *watch, enum report_kind kind)
 	case REPORT_FAILED:
 		return true;
 	case REPORT_GO:
-	case REPORT_TREE:
 	case REPORT_TRUST:
 	case REPORT_SIGNAL:
 	case REPORT_SIGNAL_GROUP:

@@ -93,7 +93,7 @@ class Faults(Box):
         done = self.run_box(["touch", "ran"], cwd="/root")
         self.never_ran(done)
         self.assert_ran(done, 125)
-        self.assertEqual(done.result["stage"], "terminal")
+        self.assertEqual(done.result["stage"], "directory")
 
     # launcher.md section 14, test 9
     def test_a_source_that_is_swapped_is_told_or_was_never_seen(self):

@@ -102,6 +102,9 @@ what_does_not_read_is_refused(void **state)
 		{ REPORT_ENDED, 0, 0, 0, 0, 0, 0, 9, 0, 0 }, /* length */
 		{ REPORT_ENDED, 0, 0, 0, 0, 0, 0, 1, 0, 0 }, /* NUL */
 	};
+	/* One byte too many, behind what reads well. */
+	static const unsigned char longer[] = { REPORT_ENDED, 0, 0, 0, 0, 0, 0,
+		0, 0, 0, 'x' };
 	struct report got;
 	struct fdpass fds;
 
@@ -112,10 +115,8 @@ what_does_not_read_is_refused(void **state)
 		assert_int_equal(
 		    report_receive(pair[0], &got, &fds), STATUS_MALFORMED);
 	}
-	/* And one byte too many, behind what reads well. */
 	assert_int_equal(
-	    fdpass_send(pair[1], "\13\0\0\0\0\0\0\0\0\0x", 11, NULL, 0),
-	    STATUS_OK);
+	    fdpass_send(pair[1], longer, sizeof(longer), NULL, 0), STATUS_OK);
 	assert_int_equal(report_receive(pair[0], &got, &fds), STATUS_MALFORMED);
 }
 
