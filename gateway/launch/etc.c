@@ -34,7 +34,8 @@ static const char *const files[] = { "/etc/ld.so.cache", "/etc/ld.so.conf",
 static const char *const directories[] = { "/etc/ld.so.conf.d",
 	"/etc/alternatives", "/etc/terminfo", "/etc/fonts", "/etc/perl",
 	"/etc/dpkg", "/etc/groff", "/etc/vim", "/etc/xml", "/etc/sgml",
-	"/etc/apt/sources.list.d", "/etc/apt/trusted.gpg.d" };
+	"/etc/apt/sources.list.d", "/etc/apt/trusted.gpg.d",
+	"/etc/apt/preferences.d" };
 
 /* The same, by how their names begin: there is one a version. */
 static const char *const families[] = { "java", "python", "maven" };
@@ -190,5 +191,9 @@ etc_build(
 		status = bind_directory(mounts, directories[i], reterr);
 	if (status == STATUS_OK)
 		status = bind_families(mounts, reterr);
+	/* Empty: the machine's may name a proxy and its password. */
+	if (status == STATUS_OK)
+		status =
+		    mounts_make(mounts, "/etc/apt/apt.conf.d", 0755, reterr);
 	return status;
 }

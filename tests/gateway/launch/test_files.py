@@ -221,6 +221,13 @@ class Tools(Box):
         for word in ("compiled", "v", "venv", "git", "perl"):
             self.assertIn(word, done.out.split("\n"), done.err)
 
+    def test_apt_finds_its_lists_and_no_settings_of_the_machine(self):
+        done = self.sh("apt-cache policy bash | head -2; "
+                       "ls -A /etc/apt/apt.conf.d /etc/apt/auth.conf")
+        self.assertIn("Installed: ", done.out)
+        self.assertEqual(done.err.count("\n"), 1, done.err)
+        self.assertIn("auth.conf", done.err)
+
     def test_git_trusts_the_workspace(self):
         subprocess.run(["git", "init", "-q", self.ws], check=True)
         subprocess.run(["chown", "-R", "--reference=" + self.ws, self.ws],
