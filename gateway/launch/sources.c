@@ -89,13 +89,36 @@ open_one(const struct plan_mount *mount, struct source *source,
 	return check_contents(source->fd, mount->source, reterr);
 }
 
+/*
+ * The command gets these three as they are; through a directory it would
+ * reach every other place of the machine, past the view.
+ */
+static int
+check_inherited(struct problem *reterr)
+{
+	static const char *const names[] = { "input", "output", "error" };
+	struct stat st;
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fstat(fd, &st) != 0 || !S_ISDIR(st.st_mode))
+			continue;
+		(void)problem_set(
+		    reterr, "the standard %s is a directory", names[fd]);
+		return problem_cure(reterr,
+		    "redirect it from or to a file, a pipe or /dev/null");
+	}
+	return STATUS_OK;
+}
+
 int
 sources_open(
     const struct plan *plan, struct sources *ret, struct problem *reterr)
 {
 	struct sources sources = { .count = plan->mount_count };
-	int status = STATUS_OK;
+	int status = check_inherited(reterr);
 
+	if (status != STATUS_OK)
+		return status;
 	sources.list = calloc(sources.count + 1, sizeof(*sources.list));
 	if (sources.list == NULL)
 		return STATUS_NO_MEMORY;

@@ -4,7 +4,8 @@
  *
  * A source is a directory or a plain file, not a link, not the root, and no
  * directory in which credentials lie (a home).  Its device and inode are
- * kept; what is found at its path later must be that.
+ * kept; what is found at its path later must be that.  The standard
+ * descriptors, which the command inherits, must be no directories either.
  *
  * For root the mounts are made here, outside, where root can reach them, and
  * id-mapped: the sandbox's user owns in them what their owner owns, and what

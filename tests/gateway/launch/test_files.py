@@ -70,6 +70,18 @@ class View(Box):
                 self.assert_ran(done, 125)
                 self.assertIn(words, done.err)
 
+    def test_a_directory_as_standard_input_is_refused(self):
+        # /proc/self/fd/0/.. would be the machine's own tree.
+        folder = os.open(self.top, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            done = self.run_box(["touch", "ran"], stdin=folder)
+        finally:
+            os.close(folder)
+        self.assert_ran(done, 125)
+        self.assertEqual(done.result["stage"], "sources")
+        self.assertIn("standard input is a directory", done.err)
+        self.assertFalse(self.exists("ws", "ran"))
+
     def test_mounts_are_there_with_their_access(self):
         self.write("data", "payload", folder="extra")
         mounts = [{"source": self.path("extra"), "at": "/srv/ro",
