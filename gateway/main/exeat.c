@@ -8,9 +8,11 @@
 #include "gateway/cli/cmd_version.h"
 #include "schema/attr.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -148,11 +150,31 @@ asks_for(const char *word, const char *name, const char *option)
 	return strcmp(word, name) == 0 || strcmp(word, option) == 0;
 }
 
+/*
+ * Whoever starts us may have closed 0, 1 or 2.  What we open next would take
+ * the number, and be handed to the command as its own.
+ */
+static bool
+fill_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd < 0)
+		return false;
+	(void)close(fd);
+	return true;
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct command *command;
 
+	if (!fill_standard())
+		return COMMAND_FAILED;
 	if (argc < 2) {
 		print_help(stderr);
 		return COMMAND_FAILED;

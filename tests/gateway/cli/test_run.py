@@ -201,6 +201,20 @@ class Run(unittest.TestCase):
             "--audit", os.path.join(deep, "a.db"), "true")
         self.assertEqual(code, 0, err)
 
+    def test_closed_descriptors_are_filled_with_nothing_of_ours(self):
+        def close_all():
+            for fd in range(3):
+                os.close(fd)
+        self.does("launch", "descriptors")
+        process = subprocess.Popen(
+            [os.path.join(self.bin, "exeat"), "run", "--result",
+             os.path.join(self.folder, "result.json"), "true"],
+            cwd=self.workspace, env=self.environment, preexec_fn=close_all)
+        self.assertEqual(process.wait(timeout=60), 0)
+        self.assertEqual(
+            [line for line in self.notes() if line.startswith("launcher 0")],
+            ["launcher 0 to 2: /dev/null /dev/null /dev/null"])
+
     # ---- signals ----
 
     def test_signal_for_us_reaches_the_command(self):
