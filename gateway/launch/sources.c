@@ -8,12 +8,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* Where one of these lies, a person keeps more than a project. */
@@ -45,10 +47,18 @@ check_kind(const struct stat *st, const char *path, struct problem *reterr)
 static int
 check_contents(int fd, const char *path, struct problem *reterr)
 {
+	struct statfs fs;
+
 	if (strcmp(path, "/") == 0) {
 		(void)problem_set(
 		    reterr, "the whole machine cannot be a mount");
 		return problem_cure(reterr, "name a directory below it");
+	}
+	/* Every process in it has a link to its root and its variables. */
+	if (fstatfs(fd, &fs) != 0 || fs.f_type == PROC_SUPER_MAGIC) {
+		(void)problem_set(reterr, "%s is a part of /proc", path);
+		return problem_cure(
+		    reterr, "the sandbox has a /proc of its own");
 	}
 	for (size_t i = 0; i < sizeof(telltales) / sizeof(telltales[0]); i++)
 		if (faccessat(fd, telltales[i], F_OK, AT_SYMLINK_NOFOLLOW) ==

@@ -2,10 +2,11 @@
  * sources - what the plan wants to be seen of the machine, opened and checked
  * before the sandbox exists, and mounted only if it is still the same.
  *
- * A source is a directory or a plain file, not a link, not the root, and no
- * directory in which credentials lie (a home).  Its device and inode are
- * kept; what is found at its path later must be that.  The standard
- * descriptors, which the command inherits, must be no directories either.
+ * A source is a directory or a plain file, not a link, not the root, not of
+ * the machine's /proc, and no directory in which credentials lie (a home).
+ * Its device and inode are kept; what is found at its path later must be
+ * that.  The standard descriptors, which the command inherits, must be no
+ * directories either.
  *
  * For root the mounts are made here, outside, where root can reach them, and
  * id-mapped: the sandbox's user owns in them what their owner owns, and what

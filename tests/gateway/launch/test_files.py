@@ -57,6 +57,14 @@ class View(Box):
             self.assertEqual(done.result["stage"], "sources")
         self.assertFalse(os.path.exists(self.path("ws", "ran")))
 
+    def test_the_machines_proc_is_refused_as_a_mount(self):
+        # /proc/PID/root of a process outside leads to all of its files.
+        for source in ("/proc", "/proc/%d" % os.getpid()):
+            done = self.run_box(["true"], mounts=[
+                {"source": source, "at": "/srv/x", "access": "ro"}])
+            self.assert_ran(done, 125)
+            self.assertIn("is a part of /proc", done.err)
+
     def test_links_sockets_and_missing_places_are_refused(self):
         os.symlink("/etc", self.path("link"))
         with socket.socket(socket.AF_UNIX) as listening:
