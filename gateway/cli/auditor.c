@@ -166,14 +166,13 @@ open_log(const char *database, struct problem *reterr)
 
 /* Runs it with the far end of its first words; gives ours. */
 static int
-run_writer(const char *database, const struct program *writer,
-    const struct program_environment *environment, int *ret_words,
+run_writer(const char *database, const struct program *writer, int *ret_words,
     struct problem *reterr)
 {
 	const char *argv[] = { writer->path, database, NULL };
 	struct spawn spawn = { .path = writer->path,
 		.argv = argv,
-		.envp = environment->list,
+		.envp = program_environment,
 		.fds = { -1, -1, -1, -1 },
 		.count = 4,
 		.own_session = true };
@@ -203,14 +202,13 @@ run_writer(const char *database, const struct program *writer,
 
 /* Starts one; STATUS_OK when it, or another one, listens. */
 static int
-start(const char *database, const struct program *writer,
-    const struct program_environment *environment, int64_t deadline_us,
+start(const char *database, const struct program *writer, int64_t deadline_us,
     struct problem *reterr)
 {
 	char text[PROBLEM_TEXT_MAX] = "";
 	int words = -1, status;
 
-	status = run_writer(database, writer, environment, &words, reterr);
+	status = run_writer(database, writer, &words, reterr);
 	if (status != STATUS_OK)
 		return status;
 	status = hear(words, deadline_us, text, sizeof(text), reterr);
@@ -228,8 +226,7 @@ start(const char *database, const struct program *writer,
 }
 
 int
-auditor_connect(const char *database, const struct program *writer,
-    const struct program_environment *environment, int *ret_fd,
+auditor_connect(const char *database, const struct program *writer, int *ret_fd,
     struct problem *reterr)
 {
 	int64_t deadline_us =
@@ -246,8 +243,7 @@ auditor_connect(const char *database, const struct program *writer,
 			    "the audit writer of %s holds its lock and does "
 			    "not listen",
 			    database);
-		status =
-		    start(database, writer, environment, deadline_us, reterr);
+		status = start(database, writer, deadline_us, reterr);
 		if (status == STATUS_OK)
 			status = connect_to(database, ret_fd, reterr);
 	}

@@ -10,14 +10,12 @@
 #include "schema/problem.h"
 
 struct program;
-struct program_environment;
 
 /*
  * Gives a connected channel of a parent, within LIMIT_SIBLING_MS.  Waits: the
  * caller has nothing else to do yet.
  */
 int auditor_connect(const char *database, const struct program *writer,
-    const struct program_environment *environment, int *ret_fd,
-    struct problem *reterr) MUST_CHECK;
+    int *ret_fd, struct problem *reterr) MUST_CHECK;
 
 #endif

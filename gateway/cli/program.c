@@ -56,16 +56,17 @@ program_find(const char *name, struct program *ret, struct problem *reterr)
 	return STATUS_OK;
 }
 
-void
-program_environment(struct program_environment *ret)
-{
-	const char *level = secure_getenv("EXEAT_LOG");
-	int length = -1;
+const char *const program_environment[] = { NULL };
 
-	*ret = (struct program_environment){ .log = "" };
-	if (level != NULL)
-		length =
-		    snprintf(ret->log, sizeof(ret->log), "EXEAT_LOG=%s", level);
-	if (length > 0 && (size_t)length < sizeof(ret->log))
-		ret->list[0] = ret->log;
+const char *
+program_log_level(void)
+{
+	static const char *const levels[] = { "error", "warning", "info",
+		"debug" };
+	const char *wanted = secure_getenv("EXEAT_LOG");
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+		if (wanted != NULL && strcmp(wanted, levels[i]) == 0)
+			return levels[i];
+	return NULL;
 }

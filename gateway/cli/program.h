@@ -19,15 +19,13 @@ struct program {
 int program_find(const char *name, struct program *ret, struct problem *reterr)
     MUST_CHECK;
 
+/* A sibling finds nothing in its environment. */
+extern const char *const program_environment[];
+
 /*
- * What a sibling finds in its environment: nothing of ours but the log level.
- * Borrows from the environment; at most the given number, NULL included.
+ * The level that EXEAT_LOG asks our data plane to tell at; NULL when it asks
+ * for none, or for one that there is not.
  */
-#define PROGRAM_ENVIRONMENT_MAX 2
-struct program_environment {
-	char log[32];
-	const char *list[PROGRAM_ENVIRONMENT_MAX];
-};
-void program_environment(struct program_environment *ret);
+const char *program_log_level(void);
 
 #endif

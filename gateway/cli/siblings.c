@@ -67,7 +67,6 @@ struct siblings {
 	bool gateway_ready, audit_ready;
 	bool gateway_left; /* its channel ended */
 	bool killing; /* the launcher was told to end */
-	struct program_environment environment;
 };
 
 static void
@@ -190,7 +189,7 @@ start_launcher(struct siblings *all, struct problem *reterr)
 	const char *argv[] = { "exeat-launch", NULL };
 	struct spawn spawn = { .path = program.path,
 		.argv = argv,
-		.envp = all->environment.list,
+		.envp = program_environment,
 		.fds = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
 		    all->wish->plan_fd, all->handoff, all->wish->result_fd },
 		.count = 6,
@@ -319,10 +318,12 @@ start_gateway(
 	struct program program;
 	int status = program_find("exeat-gateway", &program, reterr);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	const char *argv[] = { "exeat-gateway", NULL };
+	const char *level = program_log_level();
+	const char *argv[] = { "exeat-gateway", level == NULL ? NULL : "--log",
+		level, NULL };
 	struct spawn spawn = { .path = program.path,
 		.argv = argv,
-		.envp = all->environment.list,
+		.envp = program_environment,
 		.fds = { null, null, STDERR_FILENO, ends->gateway,
 		    ends->handoff, ends->producer },
 		.count = 6,
@@ -398,8 +399,7 @@ connect_audit(struct siblings *all, struct problem *reterr)
 
 	if (status != STATUS_OK)
 		return status;
-	status = auditor_connect(
-	    all->wish->task->audit, &program, &all->environment, &fd, reterr);
+	status = auditor_connect(all->wish->task->audit, &program, &fd, reterr);
 	if (status != STATUS_OK)
 		return status;
 	all->audit = channel_new(all->loop, fd, &audit_events, all);
@@ -523,7 +523,6 @@ open_run(struct siblings *all, struct ends *ends, struct problem *reterr)
 static bool
 prepare(struct siblings *all, struct problem *reterr)
 {
-	program_environment(&all->environment);
 	sibling_init(&all->gateway);
 	sibling_init(&all->launcher);
 	all->gateway.on_ended = on_gateway_ended;
