@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where a rule that asks does not say: long enough to fetch a person. */
+#define ASK_TIMEOUT_S 300
+#define ASK_GRANT_S 900
+#define ASK_GRANT_USES 1
+
 struct clause {
 	const struct clause_context *context;
 	const struct report *report; /* the context's */
@@ -120,16 +125,12 @@ static void
 read_action(struct clause *clause, json_t *value, const struct place *place)
 {
 	static const char *const words[] = { "deny", "ask", "allow", NULL };
-	size_t word =
-	    word_of(clause, value, place, words, "write \"allow\" or \"deny\"");
+	size_t word = word_of(clause, value, place, words,
+	    "write \"allow\", \"ask\" or \"deny\"");
 
 	if (words[word] == NULL)
 		return;
 	clause->rule.action = (enum rule_action)word;
-	if (clause->rule.action == RULE_ASK)
-		report_add(clause->report, place,
-		    "write \"deny\" until it can be",
-		    "\"ask\" cannot be honoured by this build yet");
 }
 
 static void
@@ -598,6 +599,49 @@ read_note(struct clause *clause, json_t *value, const struct place *place)
 }
 
 static void
+read_count(struct clause *clause, json_t *value, const struct place *place,
+    uint32_t most, uint32_t *ret)
+{
+	json_int_t number = json_integer_value(value);
+
+	if (value == NULL)
+		return;
+	if (!json_is_integer(value) || number < 1 || number > most) {
+		report_add(clause->report, place, "write a whole number",
+		    "this must be a number from 1 to %u", most);
+		return;
+	}
+	*ret = (uint32_t)number;
+}
+
+static void
+read_ask(struct clause *clause, json_t *value, const struct place *place)
+{
+	static const char *const names[] = { "timeout_s", "grant_s",
+		"grant_uses", NULL };
+	struct place timeout = { .above = place, .key = "timeout_s" };
+	struct place grant = { .above = place, .key = "grant_s" };
+	struct place uses = { .above = place, .key = "grant_uses" };
+	struct rule_ask *ask = &clause->rule.ask;
+
+	clause->stated.ask = true;
+	if (!json_is_object(value)) {
+		report_add(clause->report, place,
+		    "write {\"timeout_s\": 300, \"grant_s\": 900, "
+		    "\"grant_uses\": 1}",
+		    "this must be an object");
+		return;
+	}
+	clause_known_keys(clause->report, value, place, names);
+	read_count(clause, json_object_get(value, "timeout_s"), &timeout,
+	    LIMIT_ASK_S, &ask->timeout_s);
+	read_count(clause, json_object_get(value, "grant_s"), &grant,
+	    LIMIT_ASK_S, &ask->grant_s);
+	read_count(clause, json_object_get(value, "grant_uses"), &uses,
+	    LIMIT_ASK_USES, &ask->grant_uses);
+}
+
+static void
 read_later(struct clause *clause, json_t *value, const struct place *place)
 {
 	(void)value;
@@ -628,7 +672,7 @@ static const struct key keys[] = {
 	{ "upstream_ca", read_upstream_ca },
 	{ "reason", read_reason },
 	{ "note", read_note },
-	{ "ask", read_later },
+	{ "ask", read_ask },
 	{ "clear", read_later },
 	{ "credential", read_later },
 	{ "echo", read_later },
@@ -798,7 +842,10 @@ clause_read(const struct clause_context *context, json_t *value,
 		.report = context->report,
 		.rule = { .action = RULE_ALLOW,
 		    .valid_from_us = INT64_MIN,
-		    .valid_until_us = INT64_MAX } };
+		    .valid_until_us = INT64_MAX,
+		    .ask = { .timeout_s = ASK_TIMEOUT_S,
+			.grant_s = ASK_GRANT_S,
+			.grant_uses = ASK_GRANT_USES } } };
 
 	if (!json_is_object(value)) {
 		report_add(clause.report, place,

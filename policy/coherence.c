@@ -147,6 +147,26 @@ check_deny(struct check *check)
 		    "deny reading too");
 }
 
+/*
+ * A person is shown one request and answers for that one.  Of a connection
+ * that is passed on unread there is nothing to show.
+ */
+static void
+check_ask(struct check *check)
+{
+	const struct rule *rule = check->rule;
+
+	if (check->stated->ask && rule->action != RULE_ASK)
+		fault(check, "ask", "add \"action\": \"ask\", or leave it out",
+		    "\"ask\" says how a person is asked, and this rule asks "
+		    "nobody");
+	if (rule->action == RULE_ASK &&
+	    (rule->protocol != RULE_HTTP || rule->passthrough))
+		fault(check, "action", "write \"allow\" or \"deny\"",
+		    "a person can be asked only about HTTP requests that are "
+		    "looked into");
+}
+
 /* What an opening rule does not state; a deny then means everything. */
 static bool
 put_ports(struct rule *rule)
@@ -199,5 +219,6 @@ coherence_check(struct rule *rule, const struct coherence_stated *stated,
 		check_passthrough(&check);
 	if (rule->action == RULE_DENY)
 		check_deny(&check);
+	check_ask(&check);
 	complete(&check);
 }

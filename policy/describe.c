@@ -204,6 +204,19 @@ put_validity(const struct rule *rule, struct cursor_writer *out)
 }
 
 static void
+put_ask(const struct rule_ask *ask, struct cursor_writer *out)
+{
+	cursor_put_text(out, "; no answer within ");
+	cursor_put_decimal(out, ask->timeout_s);
+	cursor_put_text(out, " s is a no, and a yes is good for ");
+	cursor_put_decimal(out, ask->grant_uses);
+	cursor_put_text(out,
+	    ask->grant_uses == 1 ? " request within " : " requests within ");
+	cursor_put_decimal(out, ask->grant_s);
+	cursor_put_text(out, " s");
+}
+
+static void
 put_settings(const struct rule *rule, struct cursor_writer *out)
 {
 	char text[ADDRESS_TEXT_MAX];
@@ -218,6 +231,8 @@ put_settings(const struct rule *rule, struct cursor_writer *out)
 		cursor_put_text(out, "; always at ");
 		cursor_put_text(out, text);
 	}
+	if (rule->action == RULE_ASK)
+		put_ask(&rule->ask, out);
 	if (rule->upstream_ca != NULL)
 		cursor_put_text(out, "; with an authority of its own");
 }

@@ -59,6 +59,13 @@ enum answer {
 	ANSWER_YES
 };
 
+/* How a person is asked, and what a yes is worth; times in seconds. */
+struct rule_ask {
+	uint32_t timeout_s; /* until silence is a no */
+	uint32_t grant_s; /* how long an answer stands */
+	uint32_t grant_uses; /* how many requests a yes lets through */
+};
+
 struct rule {
 	char *id; /* unique in its policy */
 	char *reason; /* to tell a refused program; or NULL */
@@ -90,6 +97,7 @@ struct rule {
 	bool wide;
 	struct address resolve; /* or unset */
 	char *upstream_ca; /* PEM text, or NULL */
+	struct rule_ask ask; /* of RULE_ASK */
 };
 
 /* How one rule's conditions stand; bits are 1 << enum rule_term. */

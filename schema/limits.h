@@ -25,6 +25,8 @@
 #define LIMIT_UPGRADE 64 /* a protocol's name in Upgrade */
 #define LIMIT_TOOLRC 1048576 /* a tool's configuration file */
 #define LIMIT_SET_HOSTS 1024 /* hosts that one tool's files name */
+#define LIMIT_ASK_S 86400 /* a person is asked, or trusted, for a day at most */
+#define LIMIT_ASK_USES 1000000 /* past this a count means nothing */
 #define LIMIT_CONFLICTS 1000000 /* pairs of rules compared for conflicts */
 
 /* What one run may name. */

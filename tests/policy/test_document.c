@@ -155,12 +155,26 @@ a_host_that_is_none_is_refused_with_its_reason(void **state)
 
 /* P17: nothing is taken and then ignored. */
 static const struct refused unusable[] = {
-	{ RULE("\"action\": \"ask\""), { "3:11 cannot be honoured" } },
+	{ RULE("\"action\": \"ask\",\n\"ask\": {\"uses\": 1}"),
+	    { "4:9 no key \"uses\"" } },
+	{ RULE("\"action\": \"ask\",\n\"ask\": {\"timeout_s\": 0}"),
+	    { "4:21 number from 1 to 86400" } },
+	{ RULE("\"action\": \"ask\",\n\"ask\": {\"grant_s\": 86401}"),
+	    { "4:19 number from 1 to 86400" } },
+	{ RULE("\"action\": \"ask\",\n\"ask\": {\"grant_uses\": 1.5}"),
+	    { "4:23 number from 1 to 1000000" } },
+	{ RULE("\"action\": \"ask\",\n\"ask\": []"),
+	    { "4:8 must be an object" } },
+	{ RULE("\"action\": \"ask\", \"protocol\": \"ssh\""),
+	    { "3:11 only about HTTP requests" } },
+	{ RULE("\"action\": \"ask\", \"access\": \"any\",\n"
+	       "\"tls\": \"passthrough\""),
+	    { "3:11 only about HTTP requests" } },
 	{ RULE("\"credential\": \"x\""), { "3:15 cannot be honoured" } },
 	{ RULE("\"exe\": [\"/bin/x\"]"), { "3:8 cannot be honoured" } },
 	{ RULE("\"mcp\": {}"), { "3:8 cannot be honoured" } },
 	{ RULE("\"limits\": {}"), { "3:11 cannot be honoured" } },
-	{ RULE("\"ask\": {}"), { "3:8 cannot be honoured" } },
+	{ RULE("\"ask\": {}"), { "3:8 asks nobody" } },
 	{ RULE("\"clear\": true"), { "3:10 cannot be honoured" } },
 	{ RULE("\"echo\": \"mask\""), { "3:9 cannot be honoured" } },
 	{ RULE("\"log\": [\"mcp\"]"), { "3:8 cannot be honoured" } },
