@@ -21,9 +21,12 @@ enum frame_type {
 	FRAME_ORDER_LAYER = 0x0101, /* one descriptor: the policy text */
 	FRAME_ORDER_BEGIN = 0x0102,
 	FRAME_ORDER_STOP = 0x0103,
+	FRAME_ORDER_SWAP = 0x0104, /* the layers sent since are the policy */
 	FRAME_ORDER_READY = 0x0181,
 	FRAME_ORDER_FAILED = 0x0182,
 	FRAME_ORDER_TALLY = 0x0183,
+	FRAME_ORDER_SWAPPED = 0x0184,
+	FRAME_ORDER_KEPT = 0x0185, /* why the old policy stays in force */
 
 	/* launcher and gateway: schema/handoff.h */
 	FRAME_HANDOFF_OFFER = 0x0201, /* HANDOFF_FD_COUNT descriptors */
@@ -37,7 +40,23 @@ enum frame_type {
 	FRAME_AUDIT_END = 0x0305,
 	FRAME_AUDIT_ACCEPTED = 0x0381,
 	FRAME_AUDIT_STATE = 0x0382,
-	FRAME_AUDIT_CLOSED = 0x0383
+	FRAME_AUDIT_CLOSED = 0x0383,
+	FRAME_AUDIT_LOADED = 0x0384,
+
+	/* a command of the owner's and a run: schema/order.h, approval.h */
+	FRAME_DESK_LIST = 0x0401, /* what is asked */
+	FRAME_DESK_PLACES = 0x0402, /* what the sandbox can write */
+	FRAME_DESK_ANSWER = 0x0403,
+	FRAME_DESK_LAYER = 0x0404, /* one descriptor: the policy text */
+	FRAME_DESK_SWAP = 0x0405,
+	FRAME_DESK_QUESTION = 0x0481,
+	FRAME_DESK_PLACE = 0x0482,
+	FRAME_DESK_DONE = 0x0483, /* a problem, or empty texts */
+
+	/* parent and gateway about questions: schema/approval.h */
+	FRAME_APPROVAL_ANSWER = 0x0501,
+	FRAME_APPROVAL_ASK = 0x0581,
+	FRAME_APPROVAL_OVER = 0x0582
 };
 
 struct frame {
