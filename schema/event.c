@@ -145,7 +145,9 @@ event_is_refusal(const struct event *event)
 	/* The end of a flow repeats what its beginning said. */
 	if (event->kind == EVENT_FLOW_END && event->parent_seq >= 0)
 		return false;
-	return event->verdict == EVENT_DENY;
+	/* A person's no refuses requests, which have rows of their own. */
+	return event->verdict == EVENT_DENY &&
+	       event->kind != EVENT_APPROVAL_DECISION;
 }
 
 bool

@@ -113,11 +113,11 @@ const char *event_l7_name(unsigned l7);
 
 /*
  * What the counts of a run mean.  A refusal is a row with the verdict deny,
- * of any kind.  A request is an http_intent; an http row without an intent; a
- * flow_open row of a flow that is passed through or is no HTTP (tls below 0,
- * or l7 is tcp), or a flow_end row without one; and every refusal that none
- * of these has counted before.  Of a pair only the first row counts, unless
- * an allowed intent ends in a refusal.
+ * of any kind but a person's decision.  A request is an http_intent; an http
+ * row without an intent; a flow_open row of a flow that is passed through or is
+ * no HTTP (tls below 0, or l7 is tcp), or a flow_end row without one; and every
+ * refusal that none of these has counted before.  Of a pair only the first row
+ * counts, unless an allowed intent ends in a refusal.
  */
 bool event_is_request(const struct event *event);
 bool event_is_refusal(const struct event *event);

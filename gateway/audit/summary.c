@@ -12,7 +12,8 @@
 	"(1, 2, 5) AND sandbox_id = s.id), 9223372036854775807) AS last "   \
 	"FROM sandbox s WHERE s.uid = :sbx), "                              \
 	"row AS (SELECT e.*, "                                              \
-	"e.verdict = 2 AND NOT (e.kind = 2 AND e.parent_seq IS NOT NULL) "  \
+	"e.verdict = 2 AND e.kind <> 12 "                                   \
+	"AND NOT (e.kind = 2 AND e.parent_seq IS NOT NULL) "                \
 	"AS refused FROM run CROSS JOIN event e "                           \
 	"WHERE e.seq BETWEEN run.first AND run.last "                       \
 	"AND e.sandbox_id = run.id), "                                      \

@@ -5,6 +5,7 @@
 #include "gateway/dns/port53.h"
 #include "gateway/dns/stub.h"
 #include "gateway/flow/accept.h"
+#include "gateway/flow/consent.h"
 #include "gateway/flow/plane.h"
 #include "gateway/flow/table.h"
 #include "gateway/flow/trusts.h"
@@ -90,11 +91,12 @@ make_parts(struct engine *engine, struct sink *sink)
 		return false;
 	plane->trusts =
 	    trusts_new(trust_store_roots(engine->roots), engine->records);
+	plane->consent = consent_new(plane);
 	engine->stub = stub_new(plane->run, plane->names, sink);
 	engine->grace =
 	    event_new(loop_base(plane->loop), -1, 0, on_grace_over, engine);
-	return plane->trusts != NULL && engine->stub != NULL &&
-	       engine->grace != NULL;
+	return plane->trusts != NULL && plane->consent != NULL &&
+	       engine->stub != NULL && engine->grace != NULL;
 }
 
 struct engine *
@@ -152,6 +154,7 @@ engine_free(struct engine *engine)
 		table_close_all(plane->table, REASON_STOPPING);
 	loop_settle(plane->loop);
 	table_free(plane->table);
+	consent_free(plane->consent);
 	stub_free(engine->stub);
 	trusts_free(plane->trusts);
 	inside_free(plane->inside);
@@ -194,6 +197,12 @@ engine_listen(struct engine *engine, const int fds[HANDOFF_FD_COUNT],
 		return STATUS_PROBLEM;
 	return trust_store_bundle(
 	    engine->roots, engine->run.ca, ret_bundle, reterr);
+}
+
+struct consent *
+engine_consent(const struct engine *engine)
+{
+	return engine->plane.consent;
 }
 
 void

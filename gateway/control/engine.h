@@ -14,6 +14,7 @@
 #include "schema/order.h"
 #include "schema/reason.h"
 
+struct consent;
 struct engine;
 struct loop;
 struct problem;
@@ -41,6 +42,9 @@ int engine_listen(struct engine *engine, const int fds[HANDOFF_FD_COUNT],
 
 /* Accepts nothing more and ends every flow; their last rows are put. */
 void engine_stop(struct engine *engine, enum reason reason);
+
+/* Where questions to a person are told and answered; borrows from engine. */
+struct consent *engine_consent(const struct engine *engine);
 
 /* What the run has done so far. */
 struct order_tally engine_tally(const struct engine *engine);

@@ -3,6 +3,7 @@
 #include "gateway/audit/sink.h"
 #include "gateway/control/adopt.h"
 #include "gateway/control/engine.h"
+#include "gateway/flow/consent.h"
 #include "gateway/proc/channel.h"
 #include "gateway/proc/log.h"
 #include "gateway/proc/loop.h"
@@ -194,6 +195,62 @@ on_layer(struct parent *parent, const struct frame *frame, struct fdpass *fds)
 	parent->count++;
 }
 
+/* ---- questions to a person ---- */
+
+static void
+on_question(const struct approval_question *question, void *arg)
+{
+	struct parent *parent = arg;
+	unsigned char packet[sizeof(*question) + 64];
+	struct cursor_writer out =
+	    frame_begin(FRAME_APPROVAL_ASK, packet, sizeof(packet));
+
+	approval_question_write(question, &out);
+	/* A question that does not arrive stays without an answer: a no. */
+	if (channel_send(parent->channel, &out, NULL, 0) != STATUS_OK)
+		log_warning("the parent does not take a question");
+}
+
+static void
+on_over(const struct approval_over *over, void *arg)
+{
+	struct parent *parent = arg;
+	unsigned char packet[sizeof(*over) + 64];
+	struct cursor_writer out =
+	    frame_begin(FRAME_APPROVAL_OVER, packet, sizeof(packet));
+
+	approval_over_write(over, &out);
+	if (channel_send(parent->channel, &out, NULL, 0) != STATUS_OK)
+		log_debug("the parent does not take the end of a question");
+}
+
+static const struct consent_events consent_events = {
+	.on_question = on_question,
+	.on_over = on_over,
+};
+
+static void
+on_approval(
+    struct parent *parent, const struct frame *frame, struct fdpass *fds)
+{
+	struct approval_answer answer;
+	struct approval_over over = { .end = APPROVAL_EXPIRED };
+
+	(void)fds;
+	if (approval_answer_read(frame->body, &answer) != STATUS_OK) {
+		channel_end(parent->channel, STATUS_MALFORMED);
+		return;
+	}
+	if (consent_answer(engine_consent(parent->engine), &answer) ==
+	    STATUS_OK)
+		return;
+	/* It came too late, and whoever gave it is told. */
+	memcpy(over.id, answer.id, sizeof(over.id));
+	on_over(&over, parent);
+}
+
+/* ---- the run ---- */
+
 static int
 begin(struct parent *parent, struct problem *reterr)
 {
@@ -209,6 +266,7 @@ begin(struct parent *parent, struct problem *reterr)
 	    parent->loop, steal_fd(&parent->handoff_fd), parent->engine);
 	if (parent->adopt == NULL)
 		return problem_set(reterr, "there is no memory");
+	consent_watch(engine_consent(parent->engine), &consent_events, parent);
 	return STATUS_OK;
 }
 
@@ -258,6 +316,7 @@ static const struct message {
 	{ FRAME_ORDER_BEGIN, PARENT_LOADING, on_begin },
 	{ FRAME_ORDER_STOP, PARENT_LOADING, on_stop },
 	{ FRAME_ORDER_STOP, PARENT_RUNNING, on_stop },
+	{ FRAME_APPROVAL_ANSWER, PARENT_RUNNING, on_approval },
 };
 
 static void

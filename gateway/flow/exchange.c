@@ -1,5 +1,6 @@
 #include "gateway/flow/exchange.h"
 
+#include "gateway/flow/consent.h"
 #include "gateway/flow/flow.h"
 #include "gateway/flow/judge.h"
 #include "gateway/flow/record.h"
@@ -17,6 +18,7 @@
 
 enum exchange_state {
 	EXCHANGE_RECORDING, /* its row, and a connection, are on their way */
+	EXCHANGE_CONSENTING, /* a person is asked */
 	EXCHANGE_RELAYING,
 	EXCHANGE_OVER
 };
@@ -31,6 +33,7 @@ struct exchange {
 	struct loop_deferred freeing;
 
 	struct verdict verdict;
+	struct consent_ask ask;
 	struct sink_wait row;
 	bool waits_for_row;
 	bool connecting;
@@ -61,6 +64,7 @@ row_of(const struct exchange *exchange, enum reason reason)
 		.method = cursor_of_text(exchange->method),
 		.object = cursor_of(exchange->object, exchange->object_length),
 		.verdict = &exchange->verdict,
+		.ask = exchange->ask.id,
 		.reason = reason,
 		.intent_seq = exchange->intent_seq,
 		.began_us = exchange->began_us,
@@ -98,6 +102,7 @@ finish(struct exchange *exchange, enum reason reason, enum leg_end inside,
 	exchange->state = EXCHANGE_OVER;
 	if (exchange->waits_for_row)
 		sink_forget(exchange->flow->plane->sink, &exchange->row);
+	consent_forget(&exchange->ask);
 	exchange->client = NULL;
 	if (client != NULL) {
 		client->exchange = NULL;
@@ -146,7 +151,8 @@ refuse(struct exchange *exchange, enum reason reason)
 		.rule = rule == NULL ? NULL : rule_id(rule),
 		.advice = rule == NULL ? NULL : rule_reason(rule),
 		.cause = exchange->flow->cause,
-		.event = event };
+		.event = event,
+		.ask = exchange->ask.id[0] == '\0' ? NULL : exchange->ask.id };
 	bool relaying = exchange->state == EXCHANGE_RELAYING;
 
 	print_tried(exchange, tried, sizeof(tried));
@@ -251,25 +257,14 @@ judge(struct exchange *exchange)
 	    flow, exchange->request, exchange->path, &exchange->verdict);
 }
 
-static bool
-has_body(const struct request *request)
-{
-	return request->body.framing == MESSAGE_CHUNKED ||
-	       (request->body.framing == MESSAGE_LENGTH &&
-		   request->body.length > 0);
-}
-
+/* It may leave: its row, and a connection at the same time. */
 static void
-begin(struct exchange *exchange)
+let_through(struct exchange *exchange)
 {
 	struct sink *sink = exchange->flow->plane->sink;
-	enum reason reason = judge(exchange);
 	struct record_request row = row_of(exchange, REASON_NONE);
 
-	if (reason != REASON_NONE) {
-		refuse(exchange, reason);
-		return;
-	}
+	exchange->state = EXCHANGE_RECORDING;
 	exchange->row.on_accepted = on_accepted;
 	row.bytes_out = -1;
 	row.bytes_in = -1;
@@ -281,6 +276,86 @@ begin(struct exchange *exchange)
 	exchange->waits_for_row = true;
 	exchange->intent_seq = 0;
 	find_client(exchange);
+}
+
+static void begin(struct exchange *exchange);
+
+static struct exchange *
+of_ask(struct consent_ask *ask)
+{
+	return (
+	    struct exchange *)((char *)ask - offsetof(struct exchange, ask));
+}
+
+static void
+on_answer(struct consent_ask *ask, enum reason reason)
+{
+	struct exchange *exchange = of_ask(ask);
+
+	if (reason == REASON_NONE)
+		let_through(exchange);
+	else
+		refuse(exchange, reason);
+}
+
+static void
+on_replaced(struct consent_ask *ask)
+{
+	struct exchange *exchange = of_ask(ask);
+
+	ask->id[0] = '\0';
+	begin(exchange);
+}
+
+static void
+consent(struct exchange *exchange)
+{
+	struct flow *flow = exchange->flow;
+	struct consent_request request = { .flow = flow,
+		.head = exchange->request,
+		.path = exchange->path,
+		.verdict = &exchange->verdict,
+		.id = exchange->id };
+
+	exchange->state = EXCHANGE_CONSENTING;
+	exchange->ask.on_answer = on_answer;
+	exchange->ask.on_replaced = on_replaced;
+	switch (consent_ask(flow->plane->consent, &request, &exchange->ask)) {
+	case CONSENT_GIVEN:
+		let_through(exchange);
+		break;
+	case CONSENT_REFUSED:
+		if (exchange->ask.cause != NULL &&
+		    snprintf(flow->cause, sizeof(flow->cause), "%s",
+			exchange->ask.cause) < 0)
+			flow->cause[0] = '\0';
+		refuse(exchange, exchange->ask.reason);
+		break;
+	case CONSENT_WAITING:
+		break;
+	}
+}
+
+static bool
+has_body(const struct request *request)
+{
+	return request->body.framing == MESSAGE_CHUNKED ||
+	       (request->body.framing == MESSAGE_LENGTH &&
+		   request->body.length > 0);
+}
+
+static void
+begin(struct exchange *exchange)
+{
+	enum reason reason = judge(exchange);
+
+	if (reason == REASON_NONE)
+		let_through(exchange);
+	else if (reason == REASON_APPROVAL_NEEDED &&
+		 exchange->verdict.kind == VERDICT_ASK)
+		consent(exchange);
+	else
+		refuse(exchange, reason);
 }
 
 bool
@@ -312,6 +387,12 @@ void
 exchange_abort(struct exchange *exchange, enum reason reason)
 {
 	finish(exchange, reason, LEG_RESET, LEG_RESET);
+}
+
+bool
+exchange_is_held(const struct exchange *exchange)
+{
+	return exchange->state == EXCHANGE_CONSENTING;
 }
 
 bool

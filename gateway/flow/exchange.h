@@ -2,7 +2,10 @@
  * exchange - one request between two legs: judged, recorded, only then
  * relayed.
  *
- *   HEAD -> JUDGED -> RECORDING -> RELAYING -> DONE, or REFUSED on the way
+ *   HEAD -> JUDGED -> CONSENTING -> RECORDING -> RELAYING -> DONE, or REFUSED
+ *
+ * A rule that asks holds it in CONSENTING until a person has answered; what
+ * was not asked about passes that state by.
  *
  * This is the one place that keeps the promise: no byte of a request leaves
  * before the writer has accepted its row.  While the row is on its way, the
@@ -44,6 +47,9 @@ bool exchange_begin(struct flow *flow, struct leg *server,
 
 /* The flow is closing: a row with this reason, both legs released. */
 void exchange_abort(struct exchange *exchange, enum reason reason);
+
+/* Whether a person is asked: a client that leaves meanwhile gives up. */
+bool exchange_is_held(const struct exchange *exchange);
 
 /* Whether the head of the request is not needed any more. */
 bool exchange_releases_head(const struct exchange *exchange);

@@ -416,6 +416,7 @@ refuse_malformed(struct h1_server *server, enum http1_fault fault)
 		.method = cursor_of_text(""),
 		.object = cursor_of_text(""),
 		.verdict = &no_verdict,
+		.ask = "",
 		.reason = refusal.reason,
 		.intent_seq = -1,
 		.began_us = -1,
@@ -537,7 +538,8 @@ serve(struct h1_server *server)
 		conduit_want_input(server->conduit,
 		    status == STATUS_OK || status == STATUS_AGAIN);
 	}
-	if (status == STATUS_SYSTEM || status == STATUS_MALFORMED) {
+	if (status == STATUS_SYSTEM || status == STATUS_MALFORMED ||
+	    (status == STATUS_CLOSED && exchange_is_held(exchange))) {
 		exchange_fail(exchange, &server->leg, REASON_CLIENT_ABORT);
 		return;
 	}

@@ -137,6 +137,12 @@ judge_enter(struct flow *flow)
 		follow(flow);
 		return;
 	case VERDICT_ASK:
+		/* A person is asked about requests, and those come later. */
+		if (!facts.last) {
+			follow(flow);
+			return;
+		}
+		break;
 	case VERDICT_DENY:
 	case VERDICT_KIND_COUNT:
 		break;

@@ -6,6 +6,7 @@
 #ifndef GATEWAY_FLOW_PLANE_H
 #define GATEWAY_FLOW_PLANE_H
 
+struct consent;
 struct inside;
 struct loop;
 struct names;
@@ -26,6 +27,7 @@ struct plane {
 	struct inside *inside;
 	struct trusts *trusts;
 	struct table *table;
+	struct consent *consent;
 };
 
 #endif

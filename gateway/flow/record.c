@@ -28,14 +28,15 @@ tls_of(const struct flow *flow)
 	return TLS_1_3;
 }
 
-/* Need_more opens a connection too: its requests are judged one by one. */
+/*
+ * Need_more and ask open a connection too: its requests are judged one by
+ * one; and a request that was asked about and goes on has its yes.
+ */
 static enum event_verdict
 verdict_of(enum verdict_kind kind, enum reason reason)
 {
 	if (reason == REASON_NONE)
-		return kind == VERDICT_ALLOW || kind == VERDICT_NEED_MORE
-			   ? EVENT_ALLOW
-			   : EVENT_DENY;
+		return kind == VERDICT_DENY ? EVENT_DENY : EVENT_ALLOW;
 	return reason_entry(reason)->fault == FAULT_POLICY ? EVENT_DENY
 							   : EVENT_ERROR;
 }
@@ -84,7 +85,8 @@ describe(const struct flow *flow, struct words *words)
 
 /* What has no column: the name in the hello, a library's words. */
 static void
-add_detail(const struct flow *flow, struct words *words, struct event *event)
+add_detail(const struct flow *flow, const char *ask, struct words *words,
+    struct event *event)
 {
 	struct cursor_writer out =
 	    cursor_writer_of(words->detail, sizeof(words->detail));
@@ -92,7 +94,8 @@ add_detail(const struct flow *flow, struct words *words, struct event *event)
 	bool differs = hostname_is_set(&flow->hello.sni) &&
 		       !hostname_equals(&flow->hello.sni, &flow->host);
 
-	if (!differs && flow->cause[0] == '\0' && !flow->hello.offers_ech)
+	if (!differs && ask[0] == '\0' && flow->cause[0] == '\0' &&
+	    !flow->hello.offers_ech)
 		return;
 	json_open(&j, NULL, '{');
 	if (differs)
@@ -101,6 +104,8 @@ add_detail(const struct flow *flow, struct words *words, struct event *event)
 		json_bool(&j, "ech", true);
 	if (flow->cause[0] != '\0')
 		json_text(&j, "cause", flow->cause);
+	if (ask[0] != '\0')
+		json_text(&j, "ask", ask);
 	json_close(&j, '}');
 	if (cursor_written(&out))
 		event->detail = cursor_of(out.bytes, out.used);
@@ -126,7 +131,7 @@ record_open(struct flow *flow, struct sink_wait *wait)
 	event.reason = flow->reason;
 	event.wait = wait == NULL ? EVENT_NO_WAIT : EVENT_WAIT_COMMIT;
 	name_rule(flow, &flow->verdict, &event);
-	add_detail(flow, &words, &event);
+	add_detail(flow, "", &words, &event);
 	status = put(flow, &event, wait);
 	if (status != STATUS_OK)
 		return status;
@@ -166,7 +171,7 @@ record_end(struct flow *flow)
 		event.verdict = EVENT_INFO;
 	}
 	name_rule(flow, &flow->verdict, &event);
-	add_detail(flow, &words, &event);
+	add_detail(flow, "", &words, &event);
 	status = put(flow, &event, NULL);
 	if (status != STATUS_OK)
 		log_warning("the end of a flow has no row: the audit is gone");
@@ -197,6 +202,11 @@ record_intent(struct flow *flow, const struct record_request *request,
 
 	event.kind = EVENT_HTTP_INTENT;
 	event.wait = EVENT_WAIT_COMMIT;
+	if (request->ask[0] != '\0') {
+		/* A person's yes is used up: no power cut may forget it. */
+		event.wait = EVENT_WAIT_DISK;
+		add_detail(flow, request->ask, &words, &event);
+	}
 	return put(flow, &event, wait);
 }
 
@@ -214,8 +224,8 @@ record_http(struct flow *flow, const struct record_request *request)
 	event.bytes_in = request->bytes_in;
 	if (request->began_us >= 0)
 		event.dur_us = clock_monotonic_us() - request->began_us;
-	if (request->reason != REASON_NONE)
-		add_detail(flow, &words, &event);
+	if (request->reason != REASON_NONE || request->ask[0] != '\0')
+		add_detail(flow, request->ask, &words, &event);
 	flow->requests++;
 	if (request->bytes_out > 0)
 		tally->bytes_out += (uint64_t)request->bytes_out;

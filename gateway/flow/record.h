@@ -28,6 +28,7 @@ struct record_request {
 	struct cursor method;
 	struct cursor object; /* path and names of query keys */
 	const struct verdict *verdict;
+	const char *ask; /* the question that it waited for or used; or "" */
 	enum reason reason;
 	int64_t intent_seq; /* of its intent row, or -1 */
 	int64_t began_us; /* monotonic, or -1 */

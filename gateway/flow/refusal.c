@@ -55,7 +55,10 @@ refusal_write_body(const struct refusal *refusal, struct cursor_writer *out)
 	else
 		json_none(&j, "rule");
 	json_text(&j, "event", refusal->event);
-	json_none(&j, "ask");
+	if (refusal->ask != NULL)
+		json_text(&j, "ask", refusal->ask);
+	else
+		json_none(&j, "ask");
 	json_close(&j, '}');
 	cursor_put_u8(out, '\n');
 }

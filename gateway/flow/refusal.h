@@ -19,6 +19,7 @@ struct refusal {
 	const char *advice; /* the operator's own words, or NULL */
 	const char *cause; /* a library's words, or "" */
 	const char *event; /* where the audit has it */
+	const char *ask; /* the question that a person was asked, or NULL */
 };
 
 /* How large a page can get; a caller's buffer has this room. */
