@@ -319,6 +319,21 @@ static const struct channel_events producer_events = {
 
 /* ---- policies ---- */
 
+/* The client outlives its rows: the last one is behind this. */
+static void
+on_policy_written(void *arg)
+{
+	struct client *client = arg;
+	unsigned char packet[8];
+	struct cursor_writer out =
+	    frame_begin(FRAME_AUDIT_LOADED, packet, sizeof(packet));
+	struct channel *channel = client->parent.source.channel;
+
+	if (channel != NULL &&
+	    channel_send(channel, &out, NULL, 0) != STATUS_OK)
+		channel_end(channel, STATUS_CLOSED);
+}
+
 static void
 take_policy(struct client *client, struct cursor body, int fd)
 {
@@ -332,7 +347,9 @@ take_policy(struct client *client, struct cursor body, int fd)
 		end_bad(&client->parent, "a malformed policy frame");
 		return;
 	}
-	op = load_new(&about, fd, clock_wall_us());
+	/* Those that come later are told of: a gateway waits for it. */
+	op = load_new(&about, fd, clock_wall_us(),
+	    client->first_seq > 0 ? on_policy_written : NULL, client);
 	if (op == NULL) {
 		end_bad(&client->parent, "a policy that is not its digest's");
 		return;

@@ -13,6 +13,8 @@
 struct load {
 	struct writer_op op;
 	struct store_policy policy;
+	void (*on_loaded)(void *arg);
+	void *arg;
 	unsigned char body[];
 };
 
@@ -27,8 +29,12 @@ apply(struct store *store, void *arg)
 static void
 on_written(void *arg, int64_t seq)
 {
+	struct load *load = arg;
+
 	(void)seq;
-	free(arg);
+	if (load->on_loaded != NULL)
+		load->on_loaded(load->arg);
+	free(load);
 }
 
 /* The whole text behind fd, which must be a file or a memfd. */
@@ -71,7 +77,8 @@ is_digest_of(const uint8_t sha256[32], struct cursor body)
 }
 
 struct writer_op *
-load_new(const struct event_policy *about, int fd, int64_t loaded_us)
+load_new(const struct event_policy *about, int fd, int64_t loaded_us,
+    void (*on_loaded)(void *arg), void *arg)
 {
 	struct load *load = read_text(fd);
 
@@ -83,6 +90,8 @@ load_new(const struct event_policy *about, int fd, int64_t loaded_us)
 	}
 	load->policy.about = *about;
 	load->policy.loaded_us = loaded_us;
+	load->on_loaded = on_loaded;
+	load->arg = arg;
 	load->op = (struct writer_op){
 		.apply = apply, .done = on_written, .arg = load
 	};

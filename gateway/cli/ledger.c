@@ -107,8 +107,8 @@ send_run(struct channel *audit, const struct ledger_name *name,
 	return channel_send(audit, &out, NULL, 0);
 }
 
-static int
-send_policy(struct channel *audit, const struct policies_layer *layer,
+int
+ledger_add_policy(struct channel *audit, const struct policies_layer *layer,
     const struct settings *settings)
 {
 	unsigned char packet[FRAME_ROOM];
@@ -142,7 +142,8 @@ ledger_open(struct channel *audit, const struct ledger_name *name,
 	int status = send_run(audit, name, task, settings);
 
 	for (size_t i = 0; status == STATUS_OK && i < policies->count; i++)
-		status = send_policy(audit, &policies->layers[i], settings);
+		status =
+		    ledger_add_policy(audit, &policies->layers[i], settings);
 	if (status == STATUS_OK)
 		status = send_producer(audit, producer);
 	return status;

@@ -14,6 +14,7 @@
 
 struct channel;
 struct policies;
+struct policies_layer;
 struct settings;
 struct task;
 
@@ -36,5 +37,9 @@ int ledger_open(struct channel *audit, const struct ledger_name *name,
 
 /* end is one of the words of a launcher's result. */
 int ledger_close(struct channel *audit, int code, const char *end) MUST_CHECK;
+
+/* A layer that comes later; the writer answers with AUDIT_LOADED. */
+int ledger_add_policy(struct channel *audit, const struct policies_layer *layer,
+    const struct settings *settings) MUST_CHECK;
 
 #endif

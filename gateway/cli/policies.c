@@ -3,7 +3,9 @@
 #include "gateway/cli/expand.h"
 #include "gateway/cli/settings.h"
 #include "gateway/cli/task.h"
+#include "gateway/proc/channel.h"
 #include "gateway/proc/sealed.h"
+#include "schema/order.h"
 #include "schema/status.h"
 
 #include <errno.h>
@@ -73,15 +75,14 @@ add_problem(
 }
 
 static void
-add_file(struct policies *policies, const struct task *task, const char *path,
-    struct problems *reterr)
+add_file(struct policies *policies, const char *path, sets_writable *writable,
+    const void *arg, struct problems *reterr)
 {
 	struct expansion expansion;
 	struct problems found = { .list = NULL };
 	struct problem problem;
 
-	if (expand_file(path, is_writable, task, &expansion, &found) ==
-	    STATUS_OK) {
+	if (expand_file(path, writable, arg, &expansion, &found) == STATUS_OK) {
 		if (add_layer(policies, path, expansion.text, expansion.length,
 			&problem) != STATUS_OK)
 			problems_add(reterr, &problem);
@@ -106,11 +107,12 @@ policies_load(struct policies *ret, const struct task *task,
 {
 	*ret = (struct policies){ .count = 0 };
 	for (size_t i = 0; i < settings->ceiling_count; i++)
-		add_file(ret, task, settings->ceilings[i], reterr);
+		add_file(ret, settings->ceilings[i], is_writable, task, reterr);
+	ret->ceiling_count = ret->count;
 	for (size_t i = 0; i < task->policy_count; i++)
-		add_file(ret, task, task->policies[i], reterr);
+		add_file(ret, task->policies[i], is_writable, task, reterr);
 	if (task->policy_count == 0 && exists(settings->policy)) {
-		add_file(ret, task, settings->policy, reterr);
+		add_file(ret, settings->policy, is_writable, task, reterr);
 	} else if (task->policy_count == 0) {
 		struct problem problem;
 
@@ -123,6 +125,39 @@ policies_load(struct policies *ret, const struct task *task,
 		return STATUS_OK;
 	policies_done(ret);
 	return STATUS_PROBLEM;
+}
+
+int
+policies_read(struct policies *ret, char *const *files, size_t count,
+    sets_writable *writable, const void *arg, struct problems *reterr)
+{
+	*ret = (struct policies){ .count = 0 };
+	for (size_t i = 0; i < count; i++)
+		add_file(ret, files[i], writable, arg, reterr);
+	if (!problems_any(reterr))
+		return STATUS_OK;
+	policies_done(ret);
+	return STATUS_PROBLEM;
+}
+
+int
+policies_send(const struct policies *policies, struct channel *gateway)
+{
+	unsigned char packet[LIMIT_RULE_TEXT + 256];
+	int status = STATUS_OK;
+
+	for (size_t i = 0; status == STATUS_OK && i < policies->count; i++) {
+		const struct policies_layer *layer = &policies->layers[i];
+		struct cursor_writer out =
+		    frame_begin(FRAME_ORDER_LAYER, packet, sizeof(packet));
+		struct order_layer order = { .name = "" };
+
+		memcpy(order.name, layer->name, sizeof(order.name));
+		memcpy(order.sha256, layer->sha256, sizeof(order.sha256));
+		order_layer_write(&order, &out);
+		status = channel_send(gateway, &out, &layer->fd, 1);
+	}
+	return status;
 }
 
 void

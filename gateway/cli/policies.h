@@ -9,6 +9,7 @@
 #ifndef GATEWAY_CLI_POLICIES_H
 #define GATEWAY_CLI_POLICIES_H
 
+#include "gateway/cli/sets.h"
 #include "schema/limits.h"
 #include "schema/problem.h"
 
@@ -17,6 +18,7 @@
 
 #define POLICIES_DIGEST 32
 
+struct channel;
 struct settings;
 struct task;
 
@@ -29,6 +31,7 @@ struct policies_layer {
 struct policies {
 	struct policies_layer layers[LIMIT_LAYERS];
 	size_t count;
+	size_t ceiling_count; /* of them, the first: they stand over the run */
 	bool none_given; /* the one layer denies everything */
 };
 
@@ -39,5 +42,17 @@ struct policies {
 int policies_load(struct policies *ret, const struct task *task,
     const struct settings *settings, struct problems *reterr) MUST_CHECK;
 void policies_done(struct policies *policies);
+
+/* Each layer as an ORDER_LAYER, with its descriptor. */
+int policies_send(const struct policies *policies, struct channel *gateway)
+    MUST_CHECK;
+
+/*
+ * Gives the layers of these files alone.  writable says what the sandbox
+ * could write; such a file is refused.
+ */
+int policies_read(struct policies *ret, char *const *files, size_t count,
+    sets_writable *writable, const void *arg, struct problems *reterr)
+    MUST_CHECK;
 
 #endif

@@ -76,6 +76,18 @@ xdg_path(const struct settings *settings, const char *variable,
 	return join(ret, folder, rest, reterr);
 }
 
+/* Without a folder that the session made for it, one beside the audit's. */
+static int
+find_runs(struct settings *settings, struct problem *reterr)
+{
+	const char *folder = secure_getenv("XDG_RUNTIME_DIR");
+
+	if (folder != NULL && folder[0] == '/')
+		return join(settings->runs, folder, "/exeat", reterr);
+	return xdg_path(settings, "XDG_STATE_HOME", "/.local/state",
+	    "/exeat/runs", settings->runs, reterr);
+}
+
 static int
 find_ceilings(struct settings *settings, struct problem *reterr)
 {
@@ -111,6 +123,9 @@ settings_read(struct settings *ret, struct problem *reterr)
 		return status;
 	status = xdg_path(ret, "XDG_STATE_HOME", "/.local/state",
 	    "/exeat/audit.db", ret->audit, reterr);
+	if (status != STATUS_OK)
+		return status;
+	status = find_runs(ret, reterr);
 	if (status != STATUS_OK)
 		return status;
 	return find_ceilings(ret, reterr);

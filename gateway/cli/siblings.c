@@ -1,6 +1,7 @@
 #include "gateway/cli/siblings.h"
 
 #include "gateway/cli/auditor.h"
+#include "gateway/cli/desk.h"
 #include "gateway/cli/ends.h"
 #include "gateway/cli/policies.h"
 #include "gateway/cli/program.h"
@@ -58,6 +59,7 @@ struct siblings {
 	struct siblings_ending *ending;
 	struct loop *loop;
 	struct channel *audit, *gateway_channel;
+	struct desk *desk;
 	struct sibling gateway, launcher;
 	struct signals *signals;
 	struct event *deadline;
@@ -249,7 +251,7 @@ on_gateway_frame(struct channel *channel, const struct frame *frame,
 		   order_tally_read(frame->body, &all->ending->tally) ==
 		       STATUS_OK) {
 		all->ending->tallied = true;
-	} else {
+	} else if (all->desk == NULL || !desk_take(all->desk, frame)) {
 		channel_end(channel, STATUS_MALFORMED);
 	}
 }
@@ -274,28 +276,6 @@ static const struct channel_events gateway_events = {
 	.on_frame = on_gateway_frame,
 	.on_end = on_gateway_left,
 };
-
-static int
-send_layers(struct siblings *all)
-{
-	const struct policies *policies = all->wish->policies;
-	unsigned char packet[LIMIT_RULE_TEXT + 256];
-	int status = STATUS_OK;
-
-	for (size_t i = 0; status == STATUS_OK && i < policies->count; i++) {
-		const struct policies_layer *layer = &policies->layers[i];
-		struct cursor_writer out =
-		    frame_begin(FRAME_ORDER_LAYER, packet, sizeof(packet));
-		struct order_layer order = { .name = "" };
-
-		memcpy(order.name, layer->name, sizeof(order.name));
-		memcpy(order.sha256, layer->sha256, sizeof(order.sha256));
-		order_layer_write(&order, &out);
-		status =
-		    channel_send(all->gateway_channel, &out, &layer->fd, 1);
-	}
-	return status;
-}
 
 static int
 send_begin(struct siblings *all)
@@ -338,7 +318,9 @@ start_gateway(
 		(void)close(null);
 	if (status != STATUS_OK)
 		return status;
-	if (send_layers(all) != STATUS_OK || send_begin(all) != STATUS_OK)
+	if (policies_send(all->wish->policies, all->gateway_channel) !=
+		STATUS_OK ||
+	    send_begin(all) != STATUS_OK)
 		return problem_set(reterr, "cannot give the gateway its order");
 	return STATUS_OK;
 }
@@ -366,7 +348,7 @@ on_audit_frame(struct channel *channel, const struct frame *frame,
 		       STATUS_OK) {
 		all->ending->closed = true;
 		enter(all, PHASE_OVER);
-	} else {
+	} else if (all->desk == NULL || !desk_take(all->desk, frame)) {
 		channel_end(channel, STATUS_MALFORMED);
 	}
 }
@@ -498,6 +480,20 @@ on_signal(int number, bool from_terminal, void *arg)
 }
 
 static int
+open_desk(struct siblings *all, struct problem *reterr)
+{
+	struct desk_order order = { .loop = all->loop,
+		.run = all->wish->name->uid,
+		.task = all->wish->task,
+		.settings = all->wish->settings,
+		.policies = all->wish->policies,
+		.gateway = all->gateway_channel,
+		.audit = all->audit };
+
+	return desk_new(&order, &all->desk, reterr);
+}
+
+static int
 open_run(struct siblings *all, struct ends *ends, struct problem *reterr)
 {
 	const struct siblings_wish *wish = all->wish;
@@ -517,7 +513,7 @@ open_run(struct siblings *all, struct ends *ends, struct problem *reterr)
 		wish->policies, ends->writer) != STATUS_OK)
 		return problem_set(
 		    reterr, "the audit writer does not take the run");
-	return STATUS_OK;
+	return open_desk(all, reterr);
 }
 
 static bool
@@ -544,6 +540,7 @@ prepare(struct siblings *all, struct problem *reterr)
 static void
 release(struct siblings *all)
 {
+	desk_free(all->desk);
 	channel_free(all->audit);
 	channel_free(all->gateway_channel);
 	sibling_done(&all->gateway);

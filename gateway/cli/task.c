@@ -316,6 +316,18 @@ task_can_write(const struct task *task, const char *path)
 	return false;
 }
 
+bool
+task_shows(const struct task *task, const char *path)
+{
+	if (place_is_within(path, task->workspace.path))
+		return true;
+	for (size_t i = 0; i < task->mount_count; i++)
+		if (place_is_within(path, task->mounts[i].source) ||
+		    place_is_within(task->mounts[i].source, path))
+			return true;
+	return false;
+}
+
 static int
 find_audit(
     struct task *task, const struct settings *settings, struct problem *reterr)

@@ -48,6 +48,9 @@ void task_done(struct task *task);
 /* Whether the sandbox could write there: its workspace and writable mounts. */
 bool task_can_write(const struct task *task, const char *path);
 
+/* Whether the sandbox could see what is there, or below it. */
+bool task_shows(const struct task *task, const char *path);
+
 /*
  * Gives the plan for exeat-launch as JSON text, to be freed; a problem when
  * something in it is not UTF-8.

@@ -3,6 +3,7 @@
  */
 #include "gateway/cli/cmd_audit.h"
 #include "gateway/cli/cmd_doctor.h"
+#include "gateway/cli/cmd_pending.h"
 #include "gateway/cli/cmd_policy.h"
 #include "gateway/cli/cmd_run.h"
 #include "gateway/cli/cmd_version.h"
@@ -23,6 +24,9 @@ static const struct command *const commands[] = {
 	&cmd_run,
 	&cmd_audit,
 	&cmd_policy,
+	&cmd_pending,
+	&cmd_approve,
+	&cmd_refuse,
 	&cmd_doctor,
 	&cmd_version,
 };
