@@ -54,8 +54,8 @@ put_cidr(const struct cidr *cidr, struct cursor_writer *out)
 	cursor_put_decimal(out, cidr->bits);
 }
 
-static void
-put_targets(const struct rule *rule, struct cursor_writer *out)
+void
+describe_targets(const struct rule *rule, struct cursor_writer *out)
 {
 	for (size_t i = 0; i < rule->host_count; i++) {
 		if (!separate(out, i, rule->host_count))
@@ -249,7 +249,7 @@ describe_rule(const struct rule *rule, struct cursor_writer *out)
 	cursor_put_text(out, verbs[rule->action]);
 	put_protocol(rule, out);
 	cursor_put_text(out, "; to ");
-	put_targets(rule, out);
+	describe_targets(rule, out);
 	cursor_put_text(out, "; on ");
 	describe_ports(rule, out);
 	put_validity(rule, out);

@@ -10,6 +10,7 @@
 void describe_rule(const struct rule *rule, struct cursor_writer *out);
 
 /* Parts of it, for other sentences. */
+void describe_targets(const struct rule *rule, struct cursor_writer *out);
 void describe_ports(const struct rule *rule, struct cursor_writer *out);
 void describe_methods(const struct rule *rule, struct cursor_writer *out);
 void describe_paths(const struct rule *rule, struct cursor_writer *out);

@@ -172,6 +172,18 @@ hostmatch_covers(const struct hostmatch *wide, const struct hostmatch *narrow)
 	return false;
 }
 
+bool
+hostmatch_may_meet(const struct hostmatch *a, const struct hostmatch *b)
+{
+	if (a->kind == HOSTMATCH_EXACT)
+		return hostmatch_covers(b, a);
+	if (b->kind == HOSTMATCH_EXACT)
+		return hostmatch_covers(a, b);
+	if (a->kind == HOSTMATCH_SUFFIX && b->kind == HOSTMATCH_SUFFIX)
+		return hostmatch_covers(a, b) || hostmatch_covers(b, a);
+	return true;
+}
+
 const char *
 hostmatch_zone(const struct hostmatch *match)
 {

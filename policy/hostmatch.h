@@ -43,6 +43,9 @@ bool hostmatch_holds(
 bool hostmatch_covers(
     const struct hostmatch *wide, const struct hostmatch *narrow);
 
+/* False only when no name is matched by both. */
+bool hostmatch_may_meet(const struct hostmatch *a, const struct hostmatch *b);
+
 /* The names below which a wildcard reaches: "" for "*"; NULL for exact. */
 const char *hostmatch_zone(const struct hostmatch *match);
 

@@ -89,23 +89,12 @@ cidr_covers(const struct cidr *wide, const struct cidr *narrow)
 	       cidr_contains(wide, &narrow->address);
 }
 
-/* The last address of a range. */
-static struct address
-last_of(const struct cidr *cidr)
-{
-	struct address address = cidr->address;
-
-	for (unsigned bit = cidr->bits; bit < address.length * 8U; bit++)
-		address.bytes[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
-	return address;
-}
-
 bool
 cidr_is_wide(const struct cidr *cidr)
 {
 	/* A sixteenth of what a registry hands out at once, or more. */
 	unsigned enough = cidr->address.length == 4 ? 8 : 16;
-	struct address last = last_of(cidr);
+	struct address last = cidr_last(cidr);
 	enum address_kind kind = address_kind(&cidr->address);
 
 	if (cidr->bits >= enough)

@@ -6,13 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A token is a byte, an encoded byte that differs from it, or a wildcard. */
-enum {
-	TOKEN_ENCODED = 0x100,
-	TOKEN_STAR = 0x200,
-	TOKEN_STARS
-};
-
 #define WORDS ((LIMIT_PATTERN + 64) / 64)
 
 /* The positions of a pattern up to which the text so far can have come. */
@@ -23,7 +16,7 @@ struct places {
 static bool
 is_wildcard(uint16_t token)
 {
-	return token >= TOKEN_STAR;
+	return token >= PATHMATCH_STAR;
 }
 
 /* Encoded or not, these lead to the same place only if one is mistaken. */
@@ -52,7 +45,7 @@ next_token(struct cursor *in, bool path, uint16_t *ret)
 	*in = at;
 	*ret = (uint16_t)encoded;
 	if (differs_encoded(encoded))
-		*ret |= TOKEN_ENCODED;
+		*ret |= PATHMATCH_ENCODED;
 	return true;
 }
 
@@ -76,7 +69,7 @@ wildcard(struct cursor *in, bool path)
 
 	while (cursor_literal(in, "*"))
 		second = true;
-	return second || !path ? TOKEN_STARS : TOKEN_STAR;
+	return second || !path ? PATHMATCH_STARS : PATHMATCH_STAR;
 }
 
 static void
@@ -93,7 +86,7 @@ fill_tokens(struct pathmatch *match, struct cursor in, bool path)
 	}
 	count_tokens(match);
 	match->parent = path && match->length >= 2 &&
-			match->tokens[match->length - 1] == TOKEN_STARS &&
+			match->tokens[match->length - 1] == PATHMATCH_STARS &&
 			match->tokens[match->length - 2] == '/';
 }
 
@@ -195,9 +188,9 @@ step(const struct pathmatch *match, const struct places *from, uint16_t token,
 	memset(ret->words, 0, words * sizeof(ret->words[0]));
 	for (size_t at = 0; at < match->length; at++) {
 		uint16_t own = match->tokens[at];
-		bool stays =
-		    own == TOKEN_STARS ||
-		    (own == TOKEN_STAR && token != '/' && token != TOKEN_STARS);
+		bool stays = own == PATHMATCH_STARS ||
+			     (own == PATHMATCH_STAR && token != '/' &&
+				 token != PATHMATCH_STARS);
 
 		if (at % 64 == 0 && from->words[at / 64] == 0) {
 			at += 63;
@@ -231,7 +224,7 @@ pathmatch_holds(const struct pathmatch *match, struct cursor text)
 	if (match->prefix == match->length)
 		return cursor_is_empty(&text);
 	if (match->prefix + 1 == match->length &&
-	    match->tokens[match->prefix] == TOKEN_STARS)
+	    match->tokens[match->prefix] == PATHMATCH_STARS)
 		return true;
 	add_place(match, &places, match->prefix);
 	while (next_token(&text, match->path, &token)) {

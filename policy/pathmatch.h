@@ -17,6 +17,13 @@
 #include "schema/cursor.h"
 #include "schema/limits.h"
 
+/* A token is a byte, an encoded byte that differs from it, or a wildcard. */
+enum pathmatch_token {
+	PATHMATCH_ENCODED = 0x100,
+	PATHMATCH_STAR = 0x200,
+	PATHMATCH_STARS
+};
+
 struct pathmatch {
 	char *text; /* as people write it; owned, as are the tokens */
 	uint16_t *tokens;

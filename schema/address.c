@@ -167,21 +167,22 @@ kind_in(const struct range *ranges, size_t count, const uint8_t *bytes)
 	return ADDRESS_PUBLIC;
 }
 
+/* Forms of an IPv6 address with an IPv4 address inside, from byte at on. */
+static const struct form {
+	uint8_t prefix[12];
+	uint8_t bits, at;
+} forms[] = {
+	{ { [10] = 0xff, 0xff }, 96, 12 },
+	{ { 0 }, 96, 12 },
+	{ { 0, 0x64, 0xff, 0x9b }, 96, 12 },
+	{ { 0, 0x64, 0xff, 0x9b, 0, 1 }, 48, 12 },
+	{ { [8] = 0xff, 0xff }, 96, 12 }, /* SIIT, RFC 2765 */
+	{ { 0x20, 0x02 }, 16, 2 },
+};
+
 bool
 address_embedded(const struct address *address, struct address *ret)
 {
-	static const struct {
-		uint8_t prefix[12];
-		uint8_t bits, at;
-	} forms[] = {
-		{ { [10] = 0xff, 0xff }, 96, 12 },
-		{ { 0 }, 96, 12 },
-		{ { 0, 0x64, 0xff, 0x9b }, 96, 12 },
-		{ { 0, 0x64, 0xff, 0x9b, 0, 1 }, 48, 12 },
-		{ { [8] = 0xff, 0xff }, 96, 12 }, /* SIIT, RFC 2765 */
-		{ { 0x20, 0x02 }, 16, 2 },
-	};
-
 	if (address->length != 16)
 		return false;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
@@ -216,6 +217,103 @@ address_kind(const struct address *address)
 	if (kind != ADDRESS_PUBLIC || !address_embedded(address, &inside))
 		return kind;
 	return kind_of_v4(inside.bytes);
+}
+
+struct address
+cidr_last(const struct cidr *cidr)
+{
+	struct address address = cidr->address;
+
+	for (unsigned bit = cidr->bits; bit < address.length * 8U; bit++)
+		address.bytes[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+	return address;
+}
+
+bool
+address_next(const struct address *address, struct address *ret)
+{
+	struct address next = *address;
+
+	for (size_t i = next.length; i-- > 0;) {
+		next.bytes[i]++;
+		if (next.bytes[i] != 0) {
+			*ret = next;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Where a range begins, or what stands behind its end. */
+static bool
+edge_of(const struct cidr *cidr, bool behind, struct address *ret)
+{
+	struct address last = cidr_last(cidr);
+
+	if (behind)
+		return address_next(&last, ret);
+	*ret = cidr->address;
+	return true;
+}
+
+#define V4_EDGES (2 * sizeof(v4_ranges) / sizeof(v4_ranges[0]))
+#define V6_EDGES (2 * sizeof(v6_ranges) / sizeof(v6_ranges[0]))
+#define FORMS (sizeof(forms) / sizeof(forms[0]))
+
+static bool
+range_edge(
+    const struct range *range, uint8_t length, bool behind, struct address *ret)
+{
+	struct cidr cidr = { .address = { .length = length },
+		.bits = range->bits };
+
+	memcpy(cidr.address.bytes, range->bytes, length);
+	return edge_of(&cidr, behind, ret);
+}
+
+/* The edges of the form itself, then those of the IPv4 ranges inside. */
+static bool
+form_edge(const struct form *form, size_t number, struct address *ret)
+{
+	struct cidr cidr = { .address = { .length = 16 }, .bits = form->bits };
+	struct address inside;
+
+	memcpy(cidr.address.bytes, form->prefix, sizeof(form->prefix));
+	if (number < 2)
+		return edge_of(&cidr, number == 1, ret);
+	number -= 2;
+	if (!range_edge(&v4_ranges[number / 2], 4, number % 2 == 1, &inside))
+		return false;
+	memcpy(cidr.address.bytes + form->at, inside.bytes, 4);
+	*ret = cidr.address;
+	return true;
+}
+
+bool
+address_kind_edge(size_t number, struct address *ret)
+{
+	struct address edge = { .length = 4 };
+	bool there = true;
+
+	if (number >= V4_EDGES + V6_EDGES + FORMS * (V4_EDGES + 2))
+		return false;
+	if (number < V4_EDGES) {
+		there = range_edge(
+		    &v4_ranges[number / 2], 4, number % 2 == 1, &edge);
+	} else if (number < V4_EDGES + V6_EDGES) {
+		number -= V4_EDGES;
+		there = range_edge(
+		    &v6_ranges[number / 2], 16, number % 2 == 1, &edge);
+	} else {
+		number -= V4_EDGES + V6_EDGES;
+		there = form_edge(&forms[number / (V4_EDGES + 2)],
+		    number % (V4_EDGES + 2), &edge);
+	}
+	/* Behind the last address of all is none: any other edge does. */
+	if (!there)
+		edge = (struct address){ .length = 4 };
+	*ret = edge;
+	return true;
 }
 
 void

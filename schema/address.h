@@ -68,6 +68,18 @@ enum address_kind address_kind(const struct address *address);
 const char *address_kind_name(enum address_kind kind);
 
 /*
+ * Addresses at which the kind may change, by number: of all addresses from
+ * one of them on up to the next, none has another kind.  False behind the
+ * last.
+ */
+bool address_kind_edge(size_t number, struct address *ret) MUST_CHECK;
+
+/* The last address of a range, and the one behind another, if there is one. */
+struct address cidr_last(const struct cidr *cidr);
+bool address_next(const struct address *address, struct address *ret)
+    MUST_CHECK;
+
+/*
  * The IPv4 address inside a mapped, compatible, NAT64 or 6to4 address; false
  * when there is none.
  */

@@ -37,6 +37,12 @@
 #define LIMIT_ASK_USES 1000000 /* past this a count means nothing */
 #define LIMIT_CONFLICTS 1000000 /* pairs of rules compared for conflicts */
 
+/* Proofs about policies: beyond these the answer is that nobody can tell. */
+#define LIMIT_AUTOMATON_STATES 32768 /* sets of places, for one word */
+#define LIMIT_AUTOMATON_PLACES 1048576 /* in all of these sets */
+#define LIMIT_REGION_CONDITIONS 128 /* on one set of attempts */
+#define LIMIT_REGIONS 4096 /* pieces that one rule is cut into */
+
 /* What one run may name. */
 #define LIMIT_MOUNTS 64 /* each is some system calls at the start */
 #define LIMIT_VARIABLES 256 /* a shell has about a hundred */

@@ -1,6 +1,7 @@
 #include "gateway/cli/cmd_policy.h"
 
 #include "gateway/cli/casefile.h"
+#include "gateway/cli/comparison.h"
 #include "gateway/cli/expand.h"
 #include "gateway/cli/layering.h"
 #include "gateway/cli/outlet.h"
@@ -19,9 +20,11 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: exeat policy check [--json] FILE...\n"
+    "usage: exeat policy check [--json] [--within CEILING] FILE...\n"
     "       exeat policy explain [--json] FILE... --url URL [OPTIONS]\n"
     "       exeat policy test FILE... CASES\n"
+    "       exeat policy compare [--json] BEFORE AFTER\n"
+    "       exeat policy compare [--json] BEFORE... -- AFTER...\n"
     "\n"
     "check reads policies as `exeat run` would: it lists everything that is\n"
     "wrong with them, each with its line and what to write instead, or says\n"
@@ -35,6 +38,10 @@ static const char usage[] =
     "the expected ones.  Its lines are \"question => verdict rule\":\n"
     "  POST https://api.example.com/repos/acme/x/issues => allow issues\n"
     "  GET https://api.example.com/user => deny path\n"
+    "\n"
+    "compare tells all that AFTER allows and BEFORE does not, each with one\n"
+    "request; it weighs the rules themselves, so nothing told is a proof.\n"
+    "check --within does so for the files together and a ceiling.\n"
     "\n"
     "  --url URL         https, http, wss, ws, ssh, tcp or udp\n"
     "  --method METHOD   of the request (default: GET)\n"
@@ -53,7 +60,8 @@ static const char usage[] =
     "  exeat policy check policy.json\n"
     "  exeat policy explain policy.json --url https://api.example.com/user\n"
     "\n"
-    "Exit code: 0 fine, or allowed; 1 problems, or not allowed; 125 usage.\n";
+    "Exit code: 0 fine, allowed, nothing more; 1 problems, not allowed, more\n"
+    "is allowed; 125 usage.\n";
 
 static void
 write_problems(struct outlet *outlet, const struct problems *problems)
@@ -155,7 +163,8 @@ check_one(const char *file, struct outlet *outlet)
 
 struct options {
 	bool json, help;
-	const char *url, *method, *upgrade, *address, *at;
+	const char *url, *method, *upgrade, *address, *at, *within;
+	size_t behind; /* files that stand behind "--" */
 };
 
 /* The files that a command names. */
@@ -163,6 +172,19 @@ struct files {
 	char **names;
 	size_t count;
 };
+
+/* Whether all files together allow nothing that the ceiling does not. */
+static int
+check_within(const struct files *files, const struct options *options)
+{
+	char *ceiling = unconst(options->within);
+	const struct comparison_side before = { &ceiling, 1 };
+	const struct comparison_side after = { files->names, files->count };
+
+	if (!options->json)
+		(void)printf("within %s:\n", ceiling);
+	return comparison_run(&before, &after, options->json);
+}
 
 static int
 run_check(const struct files *files, const struct options *options)
@@ -180,6 +202,8 @@ run_check(const struct files *files, const struct options *options)
 		json_close(&outlet->json, ']');
 	outlet_end(outlet);
 	free(outlet);
+	if (well && options->within != NULL)
+		return check_within(files, options);
 	return well ? COMMAND_OK : COMMAND_NO;
 }
 
@@ -379,6 +403,7 @@ static const struct option long_options[] = {
 	{ "upgrade", required_argument, NULL, 'g' },
 	{ "address", required_argument, NULL, 'a' },
 	{ "at", required_argument, NULL, 't' },
+	{ "within", required_argument, NULL, 'w' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -407,6 +432,9 @@ take_option(int option, struct options *options)
 	case 't':
 		options->at = optarg;
 		return true;
+	case 'w':
+		options->within = optarg;
+		return true;
 	default:
 		return false;
 	}
@@ -422,6 +450,20 @@ run_test(const struct files *files, const struct options *options)
 	    files->names, files->count - 1, files->names[files->count - 1]);
 }
 
+static int
+run_compare(const struct files *files, const struct options *options)
+{
+	size_t behind = options->behind == 0 ? 1 : options->behind;
+	struct comparison_side before = { files->names, files->count - behind };
+	struct comparison_side after = { files->names + before.count, behind };
+
+	if (behind >= files->count ||
+	    (options->behind == 0 && files->count != 2))
+		return usage_error("compare needs two policies, or layers on "
+				   "both sides of \"--\"");
+	return comparison_run(&before, &after, options->json);
+}
+
 static const struct verb {
 	const char *name;
 	int (*run)(const struct files *files, const struct options *options);
@@ -429,6 +471,7 @@ static const struct verb {
 	{ "check", run_check },
 	{ "explain", run_explain },
 	{ "test", run_test },
+	{ "compare", run_compare },
 };
 
 static int
@@ -441,11 +484,21 @@ run_verb(
 	return usage_error("there is no such command");
 }
 
+/* How many words stand behind a "--", which getopt takes away. */
+static size_t
+count_behind(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--") == 0)
+			return (size_t)(argc - i - 1);
+	return 0;
+}
+
 static int
 run_policy(int argc, char **argv)
 {
 	struct files files = { .count = 0 };
-	struct options options = { 0 };
+	struct options options = { .behind = count_behind(argc, argv) };
 	const char *verb = argc > 1 ? argv[1] : "";
 	int option;
 
@@ -469,7 +522,7 @@ run_policy(int argc, char **argv)
 
 const struct command cmd_policy = {
 	.name = "policy",
-	.summary = "check, explain and test policies",
+	.summary = "check, explain, test and compare policies",
 	.usage = usage,
 	.run = run_policy,
 };

@@ -4,136 +4,18 @@
  */
 #include "policy/explain.h"
 
-#include "policy/document.h"
-#include "policy/question.h"
 #include "policy/stack.h"
-#include "schema/status.h"
+#include "tests/policy/drafts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#define CASES 20000
-#define RULES_MAX 5
 #define HEARD_MAX 10
 
-static uint64_t state_of_chance = 0x9e3779b97f4a7c15U;
-
-/* xorshift64*: no secret is made of it. */
-static unsigned
-chance(unsigned below)
-{
-	state_of_chance ^= state_of_chance >> 12;
-	state_of_chance ^= state_of_chance << 25;
-	state_of_chance ^= state_of_chance >> 27;
-	return (unsigned)((state_of_chance * 0x2545f4914f6cdd1dU) >> 33) %
-	       below;
-}
-
-#define PICK(list) (list)[chance(sizeof(list) / sizeof((list)[0]))]
-
-static const char *const targets[] = { "\"host\": [\"a.test\"]",
-	"\"host\": [\"*.test\"], \"wide\": true",
-	"\"host\": [\"*.a.test\", \"b.test\"]", "\"host\": [\"x*.a.test\"]",
-	"\"host\": [\"*\"], \"wide\": true", "\"address\": [\"10.0.0.0/8\"]",
-	"\"address\": [\"10.1.0.0/16\"]",
-	"\"address\": [\"0.0.0.0/0\"], \"wide\": true" };
-static const char *const conditions[] = { "", "", "", ", \"port\": [443]",
-	", \"access\": \"write\"", ", \"access\": \"any\"",
-	", \"methods\": [\"POST\"]", ", \"path\": [\"/a/**\"]",
-	", \"path\": [\"/a/b\", \"/*\"]", ", \"query\": {\"q\": \"1*\"}",
-	", \"upgrade\": [\"websocket\"]",
-	", \"access\": \"any\", \"tls\": \"passthrough\"",
-	", \"port\": [443], \"protocol\": \"tcp\"",
-	", \"protocol\": \"ssh\", \"port\": [22, 443]",
-	", \"valid\": {\"until\": \"1970-01-01T00:00:01Z\"}" };
-static const char *const urls[] = { "https://a.test/a/b", "https://a.test/",
-	"https://b.test/a?q=12", "https://x.a.test/a/b?q=2",
-	"http://xx.a.test/b", "wss://a.test/a", "https://10.1.2.3/a/b",
-	"https://10.2.2.3/", "ssh://a.test:443", "ssh://x.a.test",
-	"tcp://b.test:443", "udp://a.test:443", "https://c.test/a",
-	"https://127.0.0.1/", "https://8.8.8.8/?q=1" };
-static const char *const methods[] = { "GET ", "POST ", "HEAD ", "PUT ", "" };
-static const char *const stages[] = { "@name ", "@connect ", "@hello ",
-	"@hello! ", "" };
-
-struct draft {
-	char rules[RULES_MAX + 1][300];
-	size_t count;
-};
-
-static void
-draft_rule(struct draft *draft, bool deny)
-{
-	const char *target = PICK(targets), *condition = PICK(conditions);
-	const char *action = deny ? ", \"action\": \"deny\"" : "";
-	char *rule = draft->rules[draft->count];
-
-	assert_true(snprintf(rule, sizeof(draft->rules[0]),
-			"{\"id\": \"r%zu\", %s%s%s}", draft->count, target,
-			condition, action) < (int)sizeof(draft->rules[0]));
-	draft->count++;
-}
-
-static struct policy *
-load(const struct draft *draft, bool backwards)
-{
-	char text[2000];
-	struct problems problems = { 0 };
-	struct policy *policy = NULL;
-	struct cursor_writer out = cursor_writer_of(text, sizeof(text));
-
-	cursor_put_text(&out, "{\"version\": 1, \"rules\": [");
-	for (size_t i = 0; i < draft->count; i++) {
-		size_t at = backwards ? draft->count - 1 - i : i;
-
-		cursor_put_text(&out, i > 0 ? "," : "");
-		cursor_put_text(&out, draft->rules[at]);
-	}
-	cursor_put_text(&out, "]}");
-	assert_true(cursor_written(&out));
-	if (document_load(cursor_of(text, out.used), "random", &policy,
-		&problems) != STATUS_OK)
-		policy = NULL;
-	problems_done(&problems);
-	return policy;
-}
-
-/* A draft that loads, and its policy. */
-static struct policy *
-draft_policy(struct draft *draft)
-{
-	struct policy *policy;
-
-	do {
-		size_t count = 1 + chance(RULES_MAX - 1);
-
-		draft->count = 0;
-		while (draft->count < count)
-			draft_rule(draft, chance(3) == 0);
-		policy = load(draft, false);
-	} while (policy == NULL);
-	return policy;
-}
-
-static void
-draft_question(struct question *question, const char *stage)
-{
-	struct problem problem;
-	const char *url = PICK(urls);
-	char words[200];
-	int length =
-	    snprintf(words, sizeof(words), "%s%s%s", stage, PICK(methods), url);
-
-	assert_true(length > 0 && length < (int)sizeof(words));
-	assert_int_equal(question_read(cursor_of(words, (size_t)length),
-			     chance(2) == 0 ? 0 : 2000000, question, &problem),
-	    STATUS_OK);
-}
+static unsigned cases;
 
 static bool
 same(const struct verdict *a, const struct verdict *b)
@@ -152,15 +34,15 @@ the_order_of_rules_changes_nothing(void **state)
 	struct draft draft;
 
 	(void)state;
-	for (unsigned i = 0; i < CASES / 10; i++) {
+	for (unsigned i = 0; i < cases / 10; i++) {
 		struct policy *policy = draft_policy(&draft);
-		struct policy *other = load(&draft, true);
+		struct policy *other = draft_load(&draft, true);
 
 		assert_non_null(other);
 		for (unsigned k = 0; k < 10; k++) {
 			struct verdict a, b;
 
-			draft_question(&question, PICK(stages));
+			draft_question(&question, NULL);
 			policy_decide(policy, &question.facts, NULL, NULL, &a);
 			policy_decide(other, &question.facts, NULL, NULL, &b);
 			assert_true(same(&a, &b));
@@ -177,16 +59,16 @@ a_deny_added_never_opens(void **state)
 	struct draft draft;
 
 	(void)state;
-	for (unsigned i = 0; i < CASES / 10; i++) {
+	for (unsigned i = 0; i < cases / 10; i++) {
 		struct policy *policy = draft_policy(&draft);
 		struct policy *stricter;
 
 		draft_rule(&draft, true);
-		stricter = load(&draft, false);
+		stricter = draft_load(&draft, false);
 		for (unsigned k = 0; stricter != NULL && k < 10; k++) {
 			struct verdict a, b;
 
-			draft_question(&question, PICK(stages));
+			draft_question(&question, NULL);
 			policy_decide(policy, &question.facts, NULL, NULL, &a);
 			policy_decide(
 			    stricter, &question.facts, NULL, NULL, &b);
@@ -206,13 +88,13 @@ fewer_facts_never_allow_what_more_facts_deny(void **state)
 	struct policy *policy = draft_policy(&draft);
 
 	(void)state;
-	for (unsigned i = 0; i < CASES; i++) {
-		uint64_t start = state_of_chance;
+	for (unsigned i = 0; i < cases; i++) {
+		uint64_t start = drafts_state();
 		struct verdict a, b;
 
-		draft_question(&early, stages[chance(4)]);
-		state_of_chance = start;
-		(void)chance(4);
+		draft_question(&early, drafts_early_stage());
+		drafts_set_state(start);
+		(void)drafts_early_stage();
 		draft_question(&late, "");
 		policy_decide(policy, &early.facts, NULL, NULL, &a);
 		policy_decide(policy, &late.facts, NULL, NULL, &b);
@@ -255,7 +137,7 @@ explain_agrees_with_decide(void **state)
 	struct draft draft;
 
 	(void)state;
-	for (unsigned i = 0; i < CASES / 10; i++) {
+	for (unsigned i = 0; i < cases / 10; i++) {
 		struct policy *policy = draft_policy(&draft);
 		struct stack *stack =
 		    stack_new((const struct policy *const *)&policy, 1);
@@ -266,7 +148,7 @@ explain_agrees_with_decide(void **state)
 			struct verdict a, b, c;
 			bool found = false;
 
-			draft_question(&question, PICK(stages));
+			draft_question(&question, NULL);
 			policy_decide(policy, &question.facts, NULL, NULL, &a);
 			explain_policy(
 			    policy, &question.facts, on_line, &heard, &b);
@@ -310,7 +192,7 @@ a_layer_added_never_opens(void **state)
 	struct draft draft;
 
 	(void)state;
-	for (unsigned i = 0; i < CASES / 10; i++) {
+	for (unsigned i = 0; i < cases / 10; i++) {
 		const struct policy *layers[2] = { draft_policy(&draft),
 			draft_policy(&draft) };
 		struct stack *one = stack_new(layers, 1);
@@ -321,7 +203,7 @@ a_layer_added_never_opens(void **state)
 		for (unsigned k = 0; k < 10; k++) {
 			struct verdict a, b;
 
-			draft_question(&question, PICK(stages));
+			draft_question(&question, NULL);
 			stack_decide(one, &question.facts, &a);
 			stack_decide(two, &question.facts, &b);
 			assert_true(b.kind <= a.kind);
@@ -335,7 +217,7 @@ a_layer_added_never_opens(void **state)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_order_of_rules_changes_nothing),
@@ -346,5 +228,6 @@ main(void)
 		cmocka_unit_test(a_layer_added_never_opens),
 	};
 
+	cases = drafts_cases(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -232,10 +232,75 @@ class Policy(unittest.TestCase):
         code, out, _ = self.exeat("test", self.write("b.json", "{"), path)
         self.assertEqual(code, 1)
 
+    def both(self, before, after):
+        return (self.write("a.json", json.dumps(
+                    {"version": 1, "rules": before})),
+                self.write("b.json", json.dumps(
+                    {"version": 1, "rules": after})))
+
+    def test_compare_tells_what_is_allowed_anew_with_a_request(self):
+        wide = {"id": "w", "host": ["*.a.test"], "access": "write"}
+        deny = {"id": "d", "host": ["x.a.test"], "path": ["/p/**"],
+                "action": "deny"}
+        before, after = self.both([wide, deny], [wide])
+        code, out, _ = self.exeat("compare", before, after)
+        self.assertEqual(code, 1)
+        self.assertIn('+ "w" allows x.a.test', out)
+        self.assertIn("as in: GET https://x.a.test/p", out)
+        # The request is answered so by both, each asked by itself.
+        url = ("--url", "https://x.a.test/p")
+        self.assertEqual(self.exeat("explain", after, *url)[0], 0)
+        self.assertEqual(self.exeat("explain", before, *url)[0], 1)
+        code, out, _ = self.exeat("compare", after, before)
+        self.assertEqual((code, out), (0, "nothing more is allowed\n"))
+        code, out, _ = self.exeat("compare", "--json", before, after)
+        self.assertEqual(code, 1)
+        [told] = json.loads(out)
+        self.assertEqual(told["rule"], "w")
+        self.assertEqual(told["kind"], "allows")
+        self.assertEqual(told["witness"], "GET https://x.a.test/p")
+        self.assertTrue(told["confirmed"])
+        code, out, _ = self.exeat("compare", "--json", after, before)
+        self.assertEqual((code, json.loads(out)), (0, []))
+
+    def test_compare_takes_layers_on_both_sides(self):
+        read = {"id": "r", "host": ["*.a.test"]}
+        write = {"id": "w", "host": ["b.a.test"], "access": "write"}
+        first, second = self.both([read], [write])
+        for left, right, code in (([first], [first, second], 0),
+                                  ([first, second], [second], 1),
+                                  ([first, second], [first, second], 0),
+                                  ([second], [second, first], 0)):
+            got, out, err = self.exeat("compare", *left, "--", *right)
+            self.assertEqual(got, code, out + err)
+
+    def test_check_within_holds_a_policy_against_a_ceiling(self):
+        ceiling, own = self.both(
+            [{"id": "c", "host": ["*.a.test"]}],
+            [{"id": "o", "host": ["b.a.test"], "path": ["/x/**"]}])
+        code, out, _ = self.exeat("check", "--within", ceiling, own)
+        self.assertEqual(code, 0, out)
+        code, out, _ = self.exeat("check", "--within", own, ceiling)
+        self.assertEqual(code, 1)
+        self.assertIn('+ "c" allows', out)
+        code, out, _ = self.exeat("check", "--within",
+                                  self.write("x.json", "{"), own)
+        self.assertEqual(code, 1)
+
+    def test_compare_sees_where_a_request_is_sent(self):
+        before, after = self.both(
+            [{"id": "a", "host": ["a.test"]}],
+            [{"id": "a", "host": ["a.test"], "private": True}])
+        code, out, _ = self.exeat("compare", before, after)
+        self.assertEqual(code, 1)
+        self.assertIn("not public", out)
+
     def test_a_wrong_call_teaches_and_exits_125(self):
         path = self.rules()
         for words in ((), ("check",), ("chek", path), ("explain", path),
-                      ("test", path),
+                      ("test", path), ("compare", path),
+                      ("compare", path, path, path),
+                      ("compare", "--", path),
                       ("explain", path, "--url", "a.test"),
                       ("explain", path, "--url", "https://a@b.test/"),
                       ("check", "--nothing", path)):

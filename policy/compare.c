@@ -1,0 +1,700 @@
+#include "policy/compare.h"
+
+#include "policy/question.h"
+#include "policy/rank.h"
+#include "policy/stack.h"
+#include "schema/status.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kind_names[] = {
+	[COMPARE_ALLOWS] = "allows",
+	[COMPARE_ASKS] = "asks",
+	[COMPARE_PRIVATE] = "private",
+	[COMPARE_RESOLVE] = "resolve",
+	[COMPARE_TRUST] = "upstream_ca",
+	[COMPARE_UNDECIDED] = "undecided",
+};
+
+static_assert(sizeof(kind_names) / sizeof(kind_names[0]) == COMPARE_KIND_COUNT,
+    "every kind has a name");
+
+const char *
+compare_kind_name(enum compare_kind kind)
+{
+	return kind_names[kind];
+}
+
+/* ---- lists of regions ---- */
+
+/* One piece, and the rules that open it: one of each layer. */
+struct piece {
+	struct region region;
+	const struct rule *openers[LIMIT_LAYERS];
+	size_t layers;
+};
+
+struct pieces {
+	struct piece **list;
+	size_t count, room;
+};
+
+static void
+pieces_done(struct pieces *pieces)
+{
+	for (size_t i = 0; i < pieces->count; i++)
+		free(pieces->list[i]);
+	free(pieces->list);
+	*pieces = (struct pieces){ .count = 0 };
+}
+
+static int
+pieces_add(struct pieces *pieces, const struct region *region,
+    const struct piece *from)
+{
+	struct piece *piece;
+
+	if (pieces->count == LIMIT_REGIONS)
+		return STATUS_FULL;
+	if (pieces->count == pieces->room) {
+		size_t room = pieces->room == 0 ? 16 : 2 * pieces->room;
+		struct piece **list =
+		    /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers */
+		    reallocarray(pieces->list, room, sizeof(*list));
+
+		if (list == NULL)
+			return STATUS_NO_MEMORY;
+		pieces->list = list;
+		pieces->room = room;
+	}
+	piece = calloc(1, sizeof(*piece));
+	if (piece == NULL)
+		return STATUS_NO_MEMORY;
+	piece->region.sort = region->sort;
+	piece->region.count = region->count;
+	memcpy(piece->region.conditions, region->conditions,
+	    region->count * sizeof(region->conditions[0]));
+	if (from != NULL) {
+		memcpy(piece->openers, from->openers, sizeof(piece->openers));
+		piece->layers = from->layers;
+	}
+	pieces->list[pieces->count++] = piece;
+	return STATUS_OK;
+}
+
+/* What the next list is made of. */
+struct making {
+	struct pieces *to;
+	const struct piece *from;
+};
+
+static int
+on_piece(const struct region *region, void *arg)
+{
+	struct making *making = arg;
+
+	return pieces_add(making->to, region, making->from);
+}
+
+/* Takes a rule's attempts from all pieces. */
+static int
+subtract(struct pieces *pieces, const struct rule *rule)
+{
+	for (unsigned git = 0; git < 2; git++) {
+		struct pieces next = { .count = 0 };
+		const struct region_part part = { rule, git == 1 };
+		int status = STATUS_OK;
+
+		for (size_t i = 0; status == STATUS_OK && i < pieces->count;
+		     i++) {
+			const struct piece *from = pieces->list[i];
+			struct making making = { &next, from };
+
+			if (region_parts(from->region.sort, rule) <= git)
+				status = pieces_add(&next, &from->region, from);
+			else
+				status = region_subtract(
+				    &from->region, part, on_piece, &making);
+		}
+		if (status != STATUS_OK) {
+			pieces_done(&next);
+			return status;
+		}
+		pieces_done(pieces);
+		*pieces = next;
+	}
+	return STATUS_OK;
+}
+
+static int
+meet_one(const struct piece *from, const struct rule *rule, bool git,
+    struct pieces *to)
+{
+	struct region *region = calloc(1, sizeof(*region));
+	int status = STATUS_NO_MEMORY;
+
+	if (region == NULL)
+		return status;
+	status = region_meet(
+	    &from->region, (struct region_part){ rule, git }, region);
+	if (status == STATUS_OK)
+		status = pieces_add(to, region, from);
+	free(region);
+	return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+}
+
+/* Adds to a list what of all pieces is among a rule's attempts. */
+static int
+meet(const struct pieces *pieces, const struct rule *rule, struct pieces *to)
+{
+	int status = STATUS_OK;
+
+	for (size_t i = 0; i < pieces->count; i++) {
+		const struct piece *from = pieces->list[i];
+		size_t parts = region_parts(from->region.sort, rule);
+
+		for (size_t git = 0; status == STATUS_OK && git < parts; git++)
+			status = meet_one(from, rule, git == 1, to);
+	}
+	return status;
+}
+
+/* ---- what a stack opens ---- */
+
+/* An action that opens, at this level; what is stricter closes. */
+struct comparison {
+	const struct stack *a, *b;
+	enum rule_action level; /* RULE_ALLOW, or RULE_ASK: after asking */
+	int64_t now_us;
+	compare_found *found;
+	void *arg;
+	bool ended;
+};
+
+static bool
+opens(const struct comparison *c, const struct rule *rule)
+{
+	return rule->action >= c->level;
+}
+
+/* Each of the rules of one layer that close something takes its part. */
+static int
+close_layer(const struct comparison *c, const struct policy *policy,
+    struct pieces *pieces)
+{
+	int status = STATUS_OK;
+
+	for (size_t i = 0; status == STATUS_OK && pieces->count > 0 &&
+			   i < policy_rule_count(policy);
+	     i++)
+		if (!opens(c, policy_rule(policy, i)))
+			status = subtract(pieces, policy_rule(policy, i));
+	return status;
+}
+
+/* Every rule of the layer that opens something, with all pieces so far. */
+static int
+open_layer(const struct comparison *c, const struct policy *policy,
+    struct pieces *pieces)
+{
+	struct pieces next = { .count = 0 };
+	int status = STATUS_OK;
+
+	for (size_t i = 0; status == STATUS_OK && i < policy_rule_count(policy);
+	     i++) {
+		const struct rule *rule = policy_rule(policy, i);
+		size_t before = next.count;
+
+		if (opens(c, rule))
+			status = meet(pieces, rule, &next);
+		for (size_t k = before; k < next.count; k++)
+			next.list[k]->openers[next.list[k]->layers++] = rule;
+	}
+	pieces_done(pieces);
+	*pieces = next;
+	return status;
+}
+
+/* All that b opens by one part of one rule of its outermost layer. */
+static int
+open_stack(const struct comparison *c, enum region_sort sort,
+    struct region_part part, struct pieces *pieces)
+{
+	struct piece *first = calloc(1, sizeof(*first));
+	int status = STATUS_NO_MEMORY;
+
+	if (first == NULL)
+		return status;
+	first->openers[first->layers++] = part.rule;
+	status = region_of(sort, part, &first->region);
+	if (status == STATUS_OK)
+		status = pieces_add(pieces, &first->region, first);
+	free(first);
+	for (size_t i = 1; status == STATUS_OK && i < stack_count(c->b); i++)
+		status = open_layer(c, stack_layer(c->b, i), pieces);
+	for (size_t i = 0; status == STATUS_OK && i < stack_count(c->b); i++)
+		status = close_layer(c, stack_layer(c->b, i), pieces);
+	return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+}
+
+/* ---- telling ---- */
+
+static bool
+is_confirmed(const struct comparison *c, enum compare_kind kind,
+    const struct question *question)
+{
+	const struct facts *facts = &question->facts;
+	struct stack_settings settings_a, settings_b;
+	struct verdict a, b;
+
+	stack_decide(c->a, facts, &a);
+	stack_decide(c->b, facts, &b);
+	if (kind == COMPARE_ALLOWS)
+		return b.kind == VERDICT_ALLOW && a.kind != VERDICT_ALLOW;
+	if (kind == COMPARE_ASKS)
+		return b.kind == VERDICT_ASK && a.kind < VERDICT_ASK;
+	stack_settings(c->a, facts, &settings_a);
+	stack_settings(c->b, facts, &settings_b);
+	if (kind == COMPARE_PRIVATE)
+		return settings_b.private_addresses &&
+		       !settings_a.private_addresses;
+	return a.kind == VERDICT_ALLOW && b.kind == VERDICT_ALLOW;
+}
+
+/* A question in words, and whether both stacks answer it as is said. */
+static int
+make_witness(const struct comparison *c, const struct region *region,
+    struct compare_difference *difference, struct cursor_writer *out)
+{
+	struct question *question = calloc(1, sizeof(*question));
+	struct problem problem;
+	int status = STATUS_NO_MEMORY;
+
+	if (question != NULL)
+		status = region_witness(region, c->now_us, out);
+	if (status == STATUS_OK) {
+		cursor_put_u8(out, 0);
+		status = cursor_written(out) ? STATUS_OK : STATUS_FULL;
+	}
+	if (status == STATUS_OK) {
+		difference->witness = (const char *)out->bytes;
+		difference->confirmed =
+		    question_read(cursor_of(out->bytes, out->used - 1),
+			c->now_us, question, &problem) == STATUS_OK &&
+		    is_confirmed(c, difference->kind, question);
+	}
+	free(question);
+	return status == STATUS_FULL ? STATUS_OK : status;
+}
+
+static int
+tell(struct comparison *c, enum compare_kind kind, struct piece *piece)
+{
+	const size_t room = (size_t)4 * LIMIT_HTTP_URI;
+	struct compare_difference difference = { .kind = kind,
+		.rule = piece->openers[piece->layers - 1],
+		.region = &piece->region };
+	char *words = calloc(1, room);
+	struct cursor_writer out = cursor_writer_of(words, room);
+	int status = STATUS_NO_MEMORY;
+
+	region_simplify(&piece->region);
+	if (words != NULL)
+		status = make_witness(c, &piece->region, &difference, &out);
+	/* Longer than any request can be. */
+	if (status == STATUS_NOT_FOUND)
+		status = STATUS_OK;
+	else if (status == STATUS_OK && !c->ended)
+		c->ended = !c->found(&difference, c->arg);
+	free(words);
+	return status;
+}
+
+static int
+tell_all(
+    struct comparison *c, enum compare_kind kind, const struct pieces *pieces)
+{
+	int status = STATUS_OK;
+
+	for (size_t i = 0; status == STATUS_OK && i < pieces->count; i++)
+		status = tell(c, kind, pieces->list[i]);
+	return status;
+}
+
+static int
+copy_pieces(const struct pieces *from, struct pieces *to)
+{
+	int status = STATUS_OK;
+
+	for (size_t i = 0; status == STATUS_OK && i < from->count; i++)
+		status = pieces_add(to, &from->list[i]->region, from->list[i]);
+	return status;
+}
+
+static enum compare_kind
+kind_of_level(const struct comparison *c)
+{
+	return c->level == RULE_ALLOW ? COMPARE_ALLOWS : COMPARE_ASKS;
+}
+
+/* What of the pieces one layer of a closes, and then what it does not open. */
+static int
+tell_layer(struct comparison *c, const struct policy *policy,
+    const struct pieces *opened)
+{
+	struct pieces rest = { .count = 0 }, closed = { .count = 0 };
+	int status = copy_pieces(opened, &rest);
+
+	for (size_t i = 0; status == STATUS_OK && rest.count > 0 &&
+			   i < policy_rule_count(policy);
+	     i++) {
+		const struct rule *rule = policy_rule(policy, i);
+
+		if (opens(c, rule))
+			continue;
+		status = meet(&rest, rule, &closed);
+		if (status == STATUS_OK)
+			status = subtract(&rest, rule);
+	}
+	for (size_t i = 0; status == STATUS_OK && rest.count > 0 &&
+			   i < policy_rule_count(policy);
+	     i++)
+		if (opens(c, policy_rule(policy, i)))
+			status = subtract(&rest, policy_rule(policy, i));
+	if (status == STATUS_OK)
+		status = tell_all(c, kind_of_level(c), &rest);
+	if (status == STATUS_OK)
+		status = tell_all(c, kind_of_level(c), &closed);
+	pieces_done(&rest);
+	pieces_done(&closed);
+	return status;
+}
+
+/* ---- where a request is sent ---- */
+
+static uint32_t
+target_rank(const struct rule *rule, bool least)
+{
+	uint32_t best = least ? UINT32_MAX : 0;
+
+	for (size_t i = 0; i < rule->host_count + rule->address_count; i++) {
+		uint32_t rank =
+		    i < rule->host_count
+			? rank_of_host(&rule->hosts[i])
+			: rank_of_cidr(&rule->addresses[i - rule->host_count]);
+
+		if (least ? rank < best : rank > best)
+			best = rank;
+	}
+	return best;
+}
+
+/* Whether one speaks for its hosts although the other is for them, too. */
+static bool
+speaks_before(const struct rule *rule, const struct rule *other)
+{
+	return target_rank(rule, true) > target_rank(other, false);
+}
+
+/* A setting that leads the same request elsewhere. */
+struct setting {
+	enum compare_kind kind;
+	bool (*equals)(const struct rule *x, const struct rule *y);
+	bool shared; /* one layer that says it says it for all */
+};
+
+static bool
+private_equals(const struct rule *x, const struct rule *y)
+{
+	return x->private_addresses == y->private_addresses;
+}
+
+static bool
+resolve_equals(const struct rule *x, const struct rule *y)
+{
+	return address_equals(&x->resolve, &y->resolve);
+}
+
+static bool
+trust_equals(const struct rule *x, const struct rule *y)
+{
+	if (x->upstream_ca == NULL || y->upstream_ca == NULL)
+		return x->upstream_ca == y->upstream_ca;
+	return strcmp(x->upstream_ca, y->upstream_ca) == 0;
+}
+
+static const struct setting settings[] = {
+	{ COMPARE_PRIVATE, private_equals, false },
+	{ COMPARE_RESOLVE, resolve_equals, true },
+	{ COMPARE_TRUST, trust_equals, true },
+};
+
+static const struct rule unset = { .action = RULE_ALLOW };
+
+/*
+ * Of the rules that open a piece, the one that sets it: the innermost, or
+ * where all must, any.  NULL when b does not reach further by it.
+ */
+static const struct rule *
+setter_of(const struct piece *piece, const struct setting *setting)
+{
+	const struct rule *setter =
+	    setting->shared ? &unset : piece->openers[0];
+
+	for (size_t i = 0; i < piece->layers; i++) {
+		bool sets = !setting->equals(piece->openers[i], &unset);
+
+		if (!setting->shared && !sets)
+			return NULL;
+		if (setting->shared && sets)
+			setter = piece->openers[i];
+	}
+	/* An address is reached by the rule that names it. */
+	if (!setting->shared && piece->openers[0]->host_count == 0)
+		return NULL;
+	return setter;
+}
+
+struct elsewhere {
+	const struct setting *setting;
+	const struct rule *own; /* what b says */
+	const struct rule *rule; /* of a, which says otherwise */
+	size_t layer;
+};
+
+/* Takes away where another rule of a says the same as b after all. */
+static int
+leave_what_agrees(const struct comparison *c, const struct elsewhere *place,
+    size_t layer, struct pieces *here)
+{
+	const struct policy *policy = stack_layer(c->a, layer);
+	int status = STATUS_OK;
+
+	for (size_t i = 0; status == STATUS_OK && here->count > 0 &&
+			   i < policy_rule_count(policy);
+	     i++) {
+		const struct rule *rule = policy_rule(policy, i);
+		bool speaks = layer == place->layer
+				  ? speaks_before(rule, place->rule)
+				  : place->setting->shared &&
+					!place->setting->equals(rule, &unset);
+
+		if (opens(c, rule) && speaks &&
+		    place->setting->equals(rule, place->own))
+			status = subtract(here, rule);
+	}
+	return status;
+}
+
+/* Takes away where another rule of b speaks, and says otherwise. */
+static int
+leave_what_yields(const struct comparison *c, const struct elsewhere *place,
+    const struct piece *piece, struct pieces *here)
+{
+	int status = STATUS_OK;
+
+	for (size_t i = 0; i < piece->layers; i++) {
+		const struct policy *policy = stack_layer(c->b, i);
+
+		for (size_t k = 0; status == STATUS_OK && here->count > 0 &&
+				   k < policy_rule_count(policy);
+		     k++) {
+			const struct rule *rule = policy_rule(policy, k);
+
+			if (opens(c, rule) &&
+			    !place->setting->equals(rule, place->own) &&
+			    speaks_before(rule, piece->openers[i]))
+				status = subtract(here, rule);
+		}
+	}
+	return status;
+}
+
+/* What of a piece one rule of a allows, and sends elsewhere. */
+static int
+tell_place(struct comparison *c, const struct elsewhere *place,
+    const struct pieces *piece)
+{
+	struct pieces here = { .count = 0 };
+	int status = meet(piece, place->rule, &here);
+
+	for (size_t i = 0; status == STATUS_OK && i < stack_count(c->a); i++)
+		status = leave_what_agrees(c, place, i, &here);
+	if (status == STATUS_OK)
+		status = leave_what_yields(c, place, piece->list[0], &here);
+	for (size_t i = 0;
+	     status == STATUS_OK && here.count > 0 && i < stack_count(c->a);
+	     i++)
+		status = close_layer(c, stack_layer(c->a, i), &here);
+	if (status == STATUS_OK)
+		status = tell_all(c, place->setting->kind, &here);
+	pieces_done(&here);
+	return status;
+}
+
+static int
+tell_setting(
+    struct comparison *c, const struct setting *setting, struct piece *piece)
+{
+	struct piece *list[] = { piece };
+	const struct pieces one = { .list = list, .count = 1 };
+	struct elsewhere place = { .setting = setting,
+		.own = setter_of(piece, setting) };
+	int status = STATUS_OK;
+
+	for (size_t i = 0; place.own != NULL && i < stack_count(c->a); i++) {
+		const struct policy *policy = stack_layer(c->a, i);
+
+		place.layer = i;
+		for (size_t k = 0;
+		     status == STATUS_OK && k < policy_rule_count(policy);
+		     k++) {
+			place.rule = policy_rule(policy, k);
+			if (opens(c, place.rule) &&
+			    !setting->equals(place.rule, place.own))
+				status = tell_place(c, &place, &one);
+		}
+	}
+	return status;
+}
+
+static int
+tell_settings(struct comparison *c, const struct pieces *opened)
+{
+	int status = STATUS_OK;
+
+	for (size_t i = 0; i < opened->count; i++)
+		for (size_t k = 0; status == STATUS_OK &&
+				   k < sizeof(settings) / sizeof(settings[0]);
+		     k++)
+			status = tell_setting(c, &settings[k], opened->list[i]);
+	return status;
+}
+
+/* ---- everything ---- */
+
+/* Whether a person is asked somewhere among these rules. */
+static bool
+asks_somebody(const struct piece *piece)
+{
+	for (size_t i = 0; i < piece->layers; i++)
+		if (piece->openers[i]->action == RULE_ASK)
+			return true;
+	return false;
+}
+
+/* Once asking is enough, what needs no asking has been told already. */
+static void
+drop_unasked(struct pieces *pieces)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < pieces->count; i++)
+		if (asks_somebody(pieces->list[i]))
+			pieces->list[kept++] = pieces->list[i];
+		else
+			free(pieces->list[i]);
+	pieces->count = kept;
+}
+
+/* That nobody can tell is told of all that the part opens. */
+static int
+tell_undecided(
+    struct comparison *c, enum region_sort sort, struct region_part part)
+{
+	struct piece *piece = calloc(1, sizeof(*piece));
+	int status = STATUS_NO_MEMORY;
+
+	if (piece == NULL)
+		return status;
+	piece->openers[piece->layers++] = part.rule;
+	status = region_of(sort, part, &piece->region);
+	if (status == STATUS_FULL) {
+		/* Not even that: the rule's own words must do. */
+		piece->region.sort = sort;
+		piece->region.count = 1;
+		piece->region.conditions[0] =
+		    (struct condition){ .rule = part.rule,
+			    .term = CONDITION_TARGET };
+		status = STATUS_OK;
+	}
+	if (status == STATUS_OK)
+		status = tell(c, COMPARE_UNDECIDED, piece);
+	free(piece);
+	return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+}
+
+static int
+compare_part(
+    struct comparison *c, enum region_sort sort, struct region_part part)
+{
+	struct pieces opened = { .count = 0 };
+	int status = open_stack(c, sort, part, &opened);
+
+	if (status == STATUS_OK && c->level == RULE_ASK)
+		drop_unasked(&opened);
+	/* A stack without a layer denies everything. */
+	if (status == STATUS_OK && stack_count(c->a) == 0)
+		status = tell_all(c, kind_of_level(c), &opened);
+	for (size_t i = 0; status == STATUS_OK && !c->ended &&
+			   opened.count > 0 && i < stack_count(c->a);
+	     i++)
+		status = tell_layer(c, stack_layer(c->a, i), &opened);
+	if (status == STATUS_OK && !c->ended)
+		status = tell_settings(c, &opened);
+	pieces_done(&opened);
+	return status == STATUS_FULL ? tell_undecided(c, sort, part) : status;
+}
+
+static int
+compare_rule(struct comparison *c, const struct rule *rule)
+{
+	int status = STATUS_OK;
+
+	for (int i = 0; i < REGION_SORT_COUNT; i++) {
+		enum region_sort sort = (enum region_sort)i;
+		size_t parts = region_parts(sort, rule);
+
+		for (size_t git = 0;
+		     status == STATUS_OK && !c->ended && git < parts; git++)
+			status = compare_part(
+			    c, sort, (struct region_part){ rule, git == 1 });
+	}
+	return status;
+}
+
+static int
+compare_level(struct comparison *c)
+{
+	const struct policy *outermost;
+	int status = STATUS_OK;
+
+	if (stack_count(c->b) == 0)
+		return STATUS_OK;
+	outermost = stack_layer(c->b, 0);
+	for (size_t i = 0;
+	     status == STATUS_OK && i < policy_rule_count(outermost); i++)
+		if (opens(c, policy_rule(outermost, i)))
+			status = compare_rule(c, policy_rule(outermost, i));
+	return status;
+}
+
+int
+compare_stacks(const struct stack *a, const struct stack *b, int64_t now_us,
+    compare_found *found, void *arg)
+{
+	struct comparison c = { .a = a,
+		.b = b,
+		.level = RULE_ALLOW,
+		.now_us = now_us,
+		.found = found,
+		.arg = arg };
+	int status = compare_level(&c);
+
+	if (status != STATUS_OK || c.ended)
+		return status;
+	c.level = RULE_ASK;
+	return compare_level(&c);
+}
