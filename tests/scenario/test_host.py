@@ -30,11 +30,12 @@ def printed(*words):
 
 
 def ours(folder):
-    """Files there that belong to us; others may come and go."""
+    """Files there that belong to us; other tests' worlds come and go."""
     found = []
     for entry in os.scandir(folder):
         with contextlib.suppress(FileNotFoundError):
-            if entry.stat(follow_symlinks=False).st_uid == os.geteuid():
+            if (entry.stat(follow_symlinks=False).st_uid == os.geteuid()
+                    and not entry.name.startswith("exeat-world-")):
                 found.append(entry.name)
     return sorted(found)
 

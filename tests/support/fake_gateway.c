@@ -155,7 +155,7 @@ answer_offer(struct fake *fake)
 	unsigned char packet[64];
 	struct cursor_writer out =
 	    frame_begin(FRAME_HANDOFF_TRUST, packet, sizeof(packet));
-	int bundle = memfd_create("trust", MFD_CLOEXEC);
+	int bundle = memfd_create("trust", MFD_CLOEXEC), status;
 
 	if (bundle < 0)
 		die("memfd");
@@ -170,8 +170,9 @@ answer_offer(struct fake *fake)
 		if (bundle < 0)
 			die(fake->bundle);
 	}
-	if (fdpass_send(fake->channel, packet, out.used, &bundle, 1) !=
-	    STATUS_OK)
+	status = fdpass_send(fake->channel, packet, out.used, &bundle, 1);
+	/* A launcher that failed meanwhile has told why. */
+	if (status != STATUS_OK && status != STATUS_CLOSED)
 		die("trust");
 	(void)close(bundle);
 }
