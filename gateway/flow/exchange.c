@@ -425,6 +425,11 @@ exchange_response(struct exchange *exchange, const struct response *response)
 			server->ops->flush(server);
 		return;
 	}
+	/* Nobody judged what would follow a switch that was not asked for. */
+	if (response->status == 101 && exchange->request->upgrade.left == 0) {
+		refuse(exchange, REASON_UPSTREAM_MALFORMED);
+		return;
+	}
 	exchange->status = response->status;
 	if (!server->ops->respond(server, response)) {
 		refuse(exchange, REASON_UPSTREAM_MALFORMED);
@@ -498,11 +503,9 @@ exchange_fail(struct exchange *exchange, struct leg *from, enum reason reason)
 {
 	if (exchange->state == EXCHANGE_OVER)
 		return;
-	if (from == exchange->server) {
-		finish(exchange, reason, LEG_RESET, LEG_RESET);
-		return;
-	}
-	if (exchange->responded) {
+	/* Who sent nonsense and has no answer yet can still be told so. */
+	if (exchange->responded ||
+	    (from == exchange->server && reason != REASON_MALFORMED)) {
 		finish(exchange, reason, LEG_RESET, LEG_RESET);
 		return;
 	}

@@ -209,6 +209,9 @@ release(struct leg *leg, enum leg_end end)
 	int status;
 
 	drop_request(server);
+	/* The world need not wait until the client has left. */
+	if (server->client != NULL && !h1_client_is_alive(server->client))
+		h1_client_free(STEAL(server->client));
 	if (end == LEG_RESET || server->broken) {
 		server->broken = true;
 		flow_close(server->flow, REASON_NONE);
@@ -251,6 +254,11 @@ more(struct h1_server *server)
 		return true;
 	if (status == STATUS_AGAIN)
 		return false;
+	if (status == STATUS_CLOSED && http1_body_may_end(&server->body)) {
+		server->body_ended = true;
+		exchange_end(server->leg.exchange, &server->leg, NULL);
+		return false;
+	}
 	/* Before the end of a body, so it is no end. */
 	exchange_fail(server->leg.exchange, &server->leg,
 	    status == STATUS_FULL ? REASON_MALFORMED : REASON_CLIENT_ABORT);
@@ -409,6 +417,7 @@ refuse_malformed(struct h1_server *server, enum http1_fault fault)
 	char event[RUN_REQUEST_TEXT];
 	struct flow *flow = server->flow;
 	struct refusal refusal = { .reason = http1_fault_reason(fault),
+		.status = http1_fault_status(fault),
 		.tried = "The request",
 		.cause = http1_fault_words(fault),
 		.event = event };
@@ -420,7 +429,7 @@ refuse_malformed(struct h1_server *server, enum http1_fault fault)
 		.reason = refusal.reason,
 		.intent_seq = -1,
 		.began_us = -1,
-		.status = reason_entry(refusal.reason)->http_status,
+		.status = refusal.status,
 		.bytes_out = 0,
 		.bytes_in = 0 };
 

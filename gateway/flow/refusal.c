@@ -1,5 +1,6 @@
 #include "gateway/flow/refusal.h"
 
+#include "gateway/proto/response.h"
 #include "schema/json.h"
 
 #include <stdio.h>
@@ -25,6 +26,13 @@ who_decided(enum reason_fault fault)
 	       "network fault)";
 }
 
+static unsigned
+status_of(const struct refusal *refusal)
+{
+	return refusal->status == 0 ? reason_entry(refusal->reason)->http_status
+				    : refusal->status;
+}
+
 void
 refusal_write_body(const struct refusal *refusal, struct cursor_writer *out)
 {
@@ -47,7 +55,7 @@ refusal_write_body(const struct refusal *refusal, struct cursor_writer *out)
 	json_open(&j, NULL, '{');
 	json_text(&j, "type", type);
 	json_text(&j, "title", entry->title);
-	json_number(&j, "status", entry->http_status);
+	json_number(&j, "status", status_of(refusal));
 	json_text(&j, "detail", detail);
 	json_text(&j, "reason", entry->id);
 	if (refusal->rule != NULL)
@@ -63,28 +71,6 @@ refusal_write_body(const struct refusal *refusal, struct cursor_writer *out)
 	cursor_put_u8(out, '\n');
 }
 
-static const char *
-phrase_of(uint16_t status)
-{
-	static const struct {
-		uint16_t status;
-		const char *phrase;
-	} phrases[] = {
-		{ 400, "Bad Request" },
-		{ 403, "Forbidden" },
-		{ 408, "Request Timeout" },
-		{ 429, "Too Many Requests" },
-		{ 502, "Bad Gateway" },
-		{ 503, "Service Unavailable" },
-		{ 504, "Gateway Timeout" },
-	};
-
-	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
-		if (phrases[i].status == status)
-			return phrases[i].phrase;
-	return "Refused";
-}
-
 void
 refusal_write_http1(const struct refusal *refusal, bool is_head,
     bool keep_alive, struct cursor_writer *out)
@@ -97,9 +83,9 @@ refusal_write_http1(const struct refusal *refusal, bool is_head,
 	if (!cursor_written(&body))
 		body.used = 0;
 	cursor_put_text(out, "HTTP/1.1 ");
-	cursor_put_decimal(out, entry->http_status);
+	cursor_put_decimal(out, status_of(refusal));
 	cursor_put_u8(out, ' ');
-	cursor_put_text(out, phrase_of(entry->http_status));
+	cursor_put_text(out, response_phrase(status_of(refusal)));
 	cursor_put_text(out, "\r\nContent-Type: application/problem+json\r\n"
 			     "Cache-Control: no-store\r\nExeat-Reason: ");
 	cursor_put_text(out, entry->id);

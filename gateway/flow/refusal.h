@@ -14,6 +14,7 @@
 
 struct refusal {
 	enum reason reason;
+	unsigned status; /* 0: the reason's own */
 	const char *tried; /* "POST https://example.com/x"; ours, one line */
 	const char *rule; /* its id, or NULL when none decided */
 	const char *advice; /* the operator's own words, or NULL */
