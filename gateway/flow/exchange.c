@@ -501,11 +501,12 @@ may_retry(const struct exchange *exchange, enum reason reason)
 void
 exchange_fail(struct exchange *exchange, struct leg *from, enum reason reason)
 {
+	bool inside = from != NULL && from == exchange->server;
+
 	if (exchange->state == EXCHANGE_OVER)
 		return;
 	/* Who sent nonsense and has no answer yet can still be told so. */
-	if (exchange->responded ||
-	    (from == exchange->server && reason != REASON_MALFORMED)) {
+	if (exchange->responded || (inside && reason != REASON_MALFORMED)) {
 		finish(exchange, reason, LEG_RESET, LEG_RESET);
 		return;
 	}

@@ -363,7 +363,14 @@ class Run:
         return Client(self.hand)
 
     def sibling(self, name):
-        """The process of ours that runs beside this one, by its number."""
+        """The process of ours that serves this run, by its number."""
+        # It may only be starting.
+        found = until("one " + name, lambda: self.siblings(name))
+        if len(found) != 1:
+            raise AssertionError("%d of %s" % (len(found), name))
+        return found[0]
+
+    def siblings(self, name):
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -378,9 +385,7 @@ class Run:
                 continue
             if self.folder in line or int(parent) == self.process.pid:
                 found.append(int(pid))
-        if len(found) != 1:
-            raise AssertionError("%d of %s" % (len(found), name))
-        return found[0]
+        return found
 
     def stderr(self):
         self.errors.flush()
