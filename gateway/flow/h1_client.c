@@ -186,13 +186,17 @@ read_body(struct h1_client *client)
 static void
 wait_for_input(struct h1_client *client)
 {
-	struct cursor input;
+	const struct exchange *exchange = client->leg.exchange;
+	bool has_room = true;
 
 	if (client->state == H1_CLIENT_SPENT)
 		return;
-	input = conduit_input(client->conduit);
-	conduit_want_input(client->conduit,
-	    client->state != H1_CLIENT_BODY || input.left == 0);
+	/* Otherwise what nobody takes would wake us without end. */
+	if (client->state == H1_CLIENT_BODY)
+		has_room = conduit_input(client->conduit).left == 0 &&
+			   exchange != NULL &&
+			   exchange_room(exchange, &client->leg) > 0;
+	conduit_want_input(client->conduit, has_room);
 }
 
 /* Goes on with the answer as far as it goes. */
@@ -236,17 +240,6 @@ check_idle(struct h1_client *client)
 	client->state = H1_CLIENT_SPENT;
 	if (client->leg.exchange != NULL)
 		(void)fail(client, REASON_UPSTREAM_RESET);
-}
-
-static void
-flush(struct leg *leg)
-{
-	struct h1_client *client = (struct h1_client *)leg;
-	int status = conduit_flush(client->conduit);
-
-	/* A broken connection is told by its own next tick. */
-	if (status != STATUS_OK && status != STATUS_AGAIN)
-		conduit_kick(client->conduit);
 }
 
 static void
@@ -306,6 +299,22 @@ room(const struct leg *leg)
 	if (free_bytes <= HTTP1_BODY_CHUNK_LINE + 2)
 		return 0;
 	return free_bytes - HTTP1_BODY_CHUNK_LINE - 2;
+}
+
+static void
+flush(struct leg *leg)
+{
+	struct h1_client *client = (struct h1_client *)leg;
+	bool was_full = room(leg) == 0;
+	int status = conduit_flush(client->conduit);
+
+	/*
+	 * A broken connection is told by its own next tick, and so is the
+	 * other side that it may go on: nothing else would wake it.
+	 */
+	if ((status != STATUS_OK && status != STATUS_AGAIN) ||
+	    (was_full && room(leg) > 0))
+		conduit_kick(client->conduit);
 }
 
 static void

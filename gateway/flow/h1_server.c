@@ -69,17 +69,6 @@ linger(struct h1_server *server)
 
 /* ---- as the exchange sees it ---- */
 
-static void
-flush(struct leg *leg)
-{
-	struct h1_server *server = (struct h1_server *)leg;
-	int status = conduit_flush(server->conduit);
-
-	/* A broken connection is told by its own next tick. */
-	if (status != STATUS_OK && status != STATUS_AGAIN)
-		conduit_kick(server->conduit);
-}
-
 /* How the body goes to the client, whatever way it came. */
 static struct message_body
 framing_for(const struct h1_server *server, const struct response *response)
@@ -160,6 +149,22 @@ room(const struct leg *leg)
 	if (free_bytes <= HTTP1_BODY_CHUNK_LINE + 2)
 		return 0;
 	return free_bytes - HTTP1_BODY_CHUNK_LINE - 2;
+}
+
+static void
+flush(struct leg *leg)
+{
+	struct h1_server *server = (struct h1_server *)leg;
+	bool was_full = room(leg) == 0;
+	int status = conduit_flush(server->conduit);
+
+	/*
+	 * A broken connection is told by its own next tick, and so is the
+	 * other side that it may go on: nothing else would wake it.
+	 */
+	if ((status != STATUS_OK && status != STATUS_AGAIN) ||
+	    (was_full && room(leg) > 0))
+		conduit_kick(server->conduit);
 }
 
 static void
@@ -310,10 +315,12 @@ static void
 wait_for_input(struct h1_server *server)
 {
 	bool in_body = server->head_eaten && !server->body_ended;
+	bool empty = conduit_input(server->conduit).left == 0;
 
 	if (in_body)
-		conduit_want_input(
-		    server->conduit, conduit_input(server->conduit).left == 0);
+		conduit_want_input(server->conduit,
+		    empty &&
+			exchange_room(server->leg.exchange, &server->leg) > 0);
 }
 
 static void
