@@ -472,7 +472,7 @@ class Story(unittest.TestCase):
 
     def host(self, below="raw.test"):
         """A name of this test's own."""
-        name = self._testMethodName.replace("_", "-")[:60].strip("-")
+        name = self._testMethodName.replace("_", "-")[:50].strip("-")
         return "%s.%s" % (name, below)
 
     def open(self, host, port, **more):
