@@ -16,6 +16,7 @@
 #include "gateway/audit/store.h"
 #include "gateway/audit/writer.h"
 #include "gateway/proc/clock.h"
+#include "gateway/proc/corefile.h"
 #include "gateway/proc/log.h"
 #include "gateway/proc/loop.h"
 #include "schema/status.h"
@@ -26,7 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,14 +56,11 @@ struct program {
 static bool
 confine(struct problem *reterr)
 {
-	/* 1 and not 0: a core helper that is a pipe runs at 0 as well. */
-	struct rlimit no_core = { .rlim_cur = 1, .rlim_max = 1 };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
 	(void)umask(S_IRWXG | S_IRWXO);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
-	    setrlimit(RLIMIT_CORE, &no_core) != 0 ||
+	    corefile_forbid() != STATUS_OK ||
 	    sigaction(SIGPIPE, &ignore, NULL) != 0 ||
 	    /* A limit on file sizes is a full disk to us, not our end. */
 	    sigaction(SIGXFSZ, &ignore, NULL) != 0) {

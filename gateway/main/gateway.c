@@ -9,6 +9,7 @@
  */
 #include "gateway/audit/sink.h"
 #include "gateway/control/parent.h"
+#include "gateway/proc/corefile.h"
 #include "gateway/proc/log.h"
 #include "gateway/proc/loop.h"
 #include "schema/status.h"
@@ -50,12 +51,8 @@ raise_descriptors(void)
 static int
 confine(void)
 {
-	/* 1 is the one value with which no piped handler is started. */
-	struct rlimit core = { .rlim_cur = 1, .rlim_max = 1 };
-
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-	    setrlimit(RLIMIT_CORE, &core) != 0)
+	if (corefile_forbid() != STATUS_OK ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return STATUS_SYSTEM;
 	return STATUS_OK;
 }
