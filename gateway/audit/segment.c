@@ -262,6 +262,16 @@ fail:
 	return STATUS_PROBLEM;
 }
 
+bool
+segment_is_in_place(struct segment *segment)
+{
+	int moved = 1;
+
+	return sqlite3_file_control(segment->db, "main", SQLITE_FCNTL_HAS_MOVED,
+		   &moved) == SQLITE_OK &&
+	       moved == 0;
+}
+
 void
 segment_close(struct segment *segment)
 {

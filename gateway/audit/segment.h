@@ -42,6 +42,9 @@ bool segment_run(struct segment *segment, const char *sql) MUST_CHECK;
 bool segment_number(struct segment *segment, const char *sql, int64_t *ret)
     MUST_CHECK;
 
+/* Whether the file still has its name: rows of one without are lost. */
+bool segment_is_in_place(struct segment *segment) MUST_CHECK;
+
 /* What the database said last. */
 const char *segment_error(struct segment *segment);
 

@@ -86,6 +86,8 @@ struct store {
 const char *
 store_error(struct store *store)
 {
+	if (!store_is_in_place(store))
+		return "its file was removed or renamed";
 	return segment_error(store->segment);
 }
 
@@ -207,10 +209,17 @@ store_begin(struct store *store, bool disk)
 	return STATUS_OK;
 }
 
+bool
+store_is_in_place(struct store *store)
+{
+	return segment_is_in_place(store->segment);
+}
+
 int
 store_commit(struct store *store)
 {
-	if (!segment_run(store->segment, "COMMIT"))
+	/* SQLite asks that itself, but not with a write-ahead log. */
+	if (!store_is_in_place(store) || !segment_run(store->segment, "COMMIT"))
 		return STATUS_SYSTEM;
 	store->committed_seq = store->next_seq;
 	segment_checkpoint(store->segment);

@@ -59,6 +59,9 @@ int store_add_policy(struct store *store, const struct store_policy *policy)
 int store_insert(struct store *store, const struct store_run *run,
     const struct event *event, int64_t *ret_seq) MUST_CHECK;
 int store_commit(struct store *store) MUST_CHECK;
+
+/* Whether the database still has its name: without it no row can be kept. */
+bool store_is_in_place(struct store *store) MUST_CHECK;
 void store_rollback(struct store *store);
 
 /* What went wrong, for the log; borrows from store until the next call. */

@@ -210,6 +210,9 @@ writer_commit(struct writer *writer)
 	if (commit_rows(writer) != STATUS_OK) {
 		close_up(writer);
 		store_rollback(writer->store);
+		/* Unlike a full disk, a file that was removed stays away. */
+		if (!store_is_in_place(writer->store))
+			loop_stop(writer->loop);
 		return false;
 	}
 	tell_all(writer);

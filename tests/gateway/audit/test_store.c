@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct stage {
 	struct parent parent; /* for its folder */
@@ -94,6 +95,20 @@ rolled_back_rows_give_their_numbers_back(void **state)
 	    1);
 	assert_int_equal(
 	    parent_number(&stage->parent, "SELECT count(*) FROM dst"), 1);
+}
+
+static void
+nothing_is_committed_into_a_file_that_was_removed(void **state)
+{
+	struct stage *stage = *state;
+	struct event event = parent_event(1, EVENT_NO_WAIT);
+
+	assert_int_equal(store_begin(stage->store, false), STATUS_OK);
+	assert_int_equal(insert(stage, &event), 1);
+	assert_int_equal(unlink(stage->parent.database), 0);
+	assert_int_equal(store_commit(stage->store), STATUS_SYSTEM);
+	store_rollback(stage->store);
+	assert_false(store_owns(stage->store, &stage->run, 1));
 }
 
 static void
@@ -188,6 +203,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(rolled_back_rows_give_their_numbers_back),
+		TEST(nothing_is_committed_into_a_file_that_was_removed),
 		TEST(row_belongs_to_its_own_run_only_also_after_a_restart),
 		TEST(rule_of_a_policy_that_was_never_loaded_names_none),
 		TEST(literal_address_is_its_own_domain),

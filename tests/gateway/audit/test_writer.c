@@ -535,6 +535,31 @@ full_disk_closes_the_audit_until_there_is_room(void **state)
 }
 
 static void
+writer_accepts_nothing_and_ends_when_its_file_is_removed(void **state)
+{
+	struct parent *parent = *state;
+	struct event event;
+	int fd, gateway, status;
+
+	parent_start_writer(parent);
+	fd = parent_connect(parent);
+	parent_open_run(fd, "run-1");
+	gateway = parent_add_producer(fd, EVENT_ROLE_GATEWAY);
+	event = parent_event(1, EVENT_WAIT_COMMIT);
+	parent_send_event(gateway, &event);
+	(void)parent_await_accepted(gateway, 1);
+	assert_int_equal(unlink(parent->database), 0);
+	event = parent_event(2, EVENT_WAIT_COMMIT);
+	parent_send_event(gateway, &event);
+	await_state(gateway, false);
+	assert_true(parent_is_closed(gateway));
+	status = parent_await_writer(parent);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE);
+	(void)close(gateway);
+	(void)close(fd);
+}
+
+static void
 file_that_is_no_audit_is_refused_and_left_alone(void **state)
 {
 	struct parent *parent = *state;
@@ -631,6 +656,7 @@ main(void)
 		TEST(producer_that_stays_is_ended_and_the_run_is_closed),
 		TEST(killed_writer_loses_no_accepted_row),
 		TEST(full_disk_closes_the_audit_until_there_is_room),
+		TEST(writer_accepts_nothing_and_ends_when_its_file_is_removed),
 		TEST(file_that_is_no_audit_is_refused_and_left_alone),
 		TEST(folder_that_others_can_write_is_refused),
 		TEST(long_path_is_no_obstacle),
