@@ -71,6 +71,8 @@
 #define LIMIT_AUDIT_PRODUCERS 16 /* of one run; three are usual */
 #define LIMIT_AUDIT_STRINGS 200000 /* ids the writer remembers, 40 MiB */
 #define LIMIT_AUDIT_LAYERS 1024 /* policies a run may load in its life */
+#define LIMIT_ANCHOR_BYTES 67108864 /* a month of checkpoints */
+#define LIMIT_FINDINGS 200 /* of verify; more than a person reads */
 #define LIMIT_QUERY_ROWS 10000 /* more than a person reads at once */
 
 /* What one sandbox may make its gateway hold. */
@@ -132,6 +134,7 @@
 #define LIMIT_AUDIT_RETRY_MS 200 /* between attempts on a full disk */
 #define LIMIT_AUDIT_LEAVE_MS 5000 /* producers of a run that has ended */
 #define LIMIT_AUDIT_IDLE_MS 2000 /* then a writer without runs ends */
+#define LIMIT_CHECKPOINT_MS 10000 /* what root could rewrite at most */
 #define LIMIT_QUERY_MS 30000 /* a reader holds back checkpoints */
 #define LIMIT_RESOLVE_MS 5000
 #define LIMIT_NAMESERVER_MS 800 /* one nameserver; then the next is asked */

@@ -55,6 +55,7 @@ struct query_reader {
 };
 
 struct query;
+struct sqlite3;
 
 /* STATUS_NOT_FOUND, with a problem, when there is no such file. */
 int query_open(const char *path, struct query **ret, struct problem *reterr)
@@ -69,6 +70,12 @@ void query_close(struct query *query);
 int query_run(struct query *query, const char *sql,
     const struct query_values *values, const struct query_reader *reader,
     bool *ret_cut, struct problem *reterr) MUST_CHECK;
+
+/*
+ * The database itself, for SQL of our own: without the authorizer and without
+ * a deadline, still for reading only.  Borrows from query.
+ */
+struct sqlite3 *query_unguarded(struct query *query);
 
 /* The text of a canned question and its title, or NULL. */
 const char *query_question(const char *name, const char **ret_title);

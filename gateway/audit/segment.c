@@ -128,7 +128,7 @@ fill_meta(struct segment *segment)
 	if (getrandom(chain, sizeof(chain), 0) != (ssize_t)sizeof(chain))
 		return false;
 	statement = segment_prepare(segment,
-	    "INSERT INTO meta(k, v) VALUES('schema', 1), ('segment', 1), "
+	    "INSERT INTO meta(k, v) VALUES('schema', 2), ('segment', 1), "
 	    "('chain', lower(hex(?)))");
 	if (statement == NULL)
 		return false;
@@ -138,25 +138,26 @@ fill_meta(struct segment *segment)
 	return sqlite3_finalize(statement) == SQLITE_OK && filled;
 }
 
+/* Each text brings the file from one version to the next. */
 static bool
-make_schema(struct segment *segment)
+make_schema(struct segment *segment, int64_t version)
 {
-	for (size_t i = 0; sqltext_schema[i].name != NULL; i++)
+	for (size_t i = (size_t)version; sqltext_schema[i].name != NULL; i++)
 		if (!segment_run(segment, sqltext_schema[i].sql))
 			return false;
 	/* The numbers of SEGMENT_APPLICATION and SEGMENT_VERSION. */
-	return fill_meta(segment) &&
+	return (version > 0 || fill_meta(segment)) &&
 	       segment_run(segment, "PRAGMA application_id = 0x45584541") &&
-	       segment_run(segment, "PRAGMA user_version = 1");
+	       segment_run(segment, "PRAGMA user_version = 2");
 }
 
 /* A newer program of ours may know more kinds and reasons than the file. */
 static bool
-fill(struct segment *segment, bool empty)
+fill(struct segment *segment, int64_t version)
 {
 	if (!segment_run(segment, "BEGIN IMMEDIATE"))
 		return false;
-	return (!empty || make_schema(segment)) &&
+	return (version == SEGMENT_VERSION || make_schema(segment, version)) &&
 	       fill_names(segment,
 		   "INSERT OR IGNORE INTO kind(id, name) VALUES(?, ?)",
 		   event_kind_name, EVENT_KIND_END) &&
@@ -166,9 +167,9 @@ fill(struct segment *segment, bool empty)
 	       fill_reasons(segment) && segment_run(segment, "COMMIT");
 }
 
-/* Whether the file is empty; a problem when it is somebody else's. */
+/* The file's version, 0 for an empty one; a problem when it is not ours. */
 static int
-examine(struct segment *segment, const char *path, bool *ret_empty,
+examine(struct segment *segment, const char *path, int64_t *ret_version,
     struct problem *reterr)
 {
 	int64_t objects, application, version;
@@ -179,15 +180,15 @@ examine(struct segment *segment, const char *path, bool *ret_empty,
 	    !segment_number(segment, "PRAGMA user_version", &version))
 		return problem_set(
 		    reterr, "cannot read %s: %s", path, segment_error(segment));
-	*ret_empty = objects == 0 && application == 0 && version == 0;
-	if (*ret_empty)
+	*ret_version = version;
+	if (objects == 0 && application == 0 && version == 0)
 		return STATUS_OK;
 	if (application != SEGMENT_APPLICATION) {
 		(void)problem_set(
 		    reterr, "%s is a database, but no audit", path);
 		return problem_cure(reterr, "Name another file.");
 	}
-	if (version != SEGMENT_VERSION) {
+	if (version < 1 || version > SEGMENT_VERSION) {
 		(void)problem_set(
 		    reterr, "%s was written by another version", path);
 		return problem_cure(reterr, "Name another file.");
@@ -232,7 +233,7 @@ int
 segment_open(const char *path, struct segment **ret, struct problem *reterr)
 {
 	struct segment *segment = calloc(1, sizeof(*segment));
-	bool empty = false;
+	int64_t version = 0;
 
 	if (segment == NULL) {
 		errno = ENOMEM;
@@ -248,9 +249,9 @@ segment_open(const char *path, struct segment **ret, struct problem *reterr)
 		goto fail;
 	}
 	/* Asked first: a file of somebody else's is not even configured. */
-	if (examine(segment, path, &empty, reterr) != STATUS_OK)
+	if (examine(segment, path, &version, reterr) != STATUS_OK)
 		goto fail;
-	if (!configure(segment) || !fill(segment, empty)) {
+	if (!configure(segment) || !fill(segment, version)) {
 		(void)problem_set(reterr, "cannot write %s: %s", path,
 		    segment_error(segment));
 		goto fail;

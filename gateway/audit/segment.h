@@ -2,8 +2,9 @@
  * segment - one database file, open for its only writer.
  *
  * An empty file is given the schema of schema/audit and the numbers of
- * schema/event and schema/reason; a file that is no segment of ours, or of
- * another version, is refused and left alone.  One connection writes and
+ * schema/event and schema/reason, one of an older version is brought to this
+ * one; a file that is no segment of ours, or of a version we do not know, is
+ * refused and left alone.  One connection writes and
  * checkpoints: nobody else may open the file for writing.
  */
 #ifndef GATEWAY_AUDIT_SEGMENT_H
@@ -16,7 +17,7 @@
 
 /* "EXEA" in the file's header; user_version is the schema's. */
 #define SEGMENT_APPLICATION 0x45584541
-#define SEGMENT_VERSION 1
+#define SEGMENT_VERSION 2
 
 struct segment;
 struct sqlite3;

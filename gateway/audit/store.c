@@ -1,7 +1,9 @@
 #include "gateway/audit/store.h"
 
 #include "gateway/audit/binding.h"
+#include "gateway/audit/chain.h"
 #include "gateway/audit/dictionary.h"
+#include "gateway/audit/leaf.h"
 #include "gateway/audit/segment.h"
 #include "schema/status.h"
 
@@ -74,6 +76,7 @@ enum {
 
 struct store {
 	struct segment *segment;
+	struct chain *chain;
 	struct dictionary *dictionary;
 	sqlite3_stmt *statements[STATEMENT_COUNT];
 	int64_t next_seq, committed_seq; /* the next one, and at rollback */
@@ -128,7 +131,9 @@ store_open(const char *path, struct store **ret, struct problem *reterr)
 		goto fail;
 	}
 	if (segment_open(path, &store->segment, reterr) != STATUS_OK ||
-	    prepare_all(store, path, reterr) != STATUS_OK)
+	    prepare_all(store, path, reterr) != STATUS_OK ||
+	    chain_open(path, store->segment, &store->chain, reterr) !=
+		STATUS_OK)
 		goto fail;
 	*ret = store;
 	return STATUS_OK;
@@ -144,6 +149,7 @@ store_close(struct store *store)
 		return;
 	for (size_t i = 0; i < STATEMENT_COUNT; i++)
 		(void)sqlite3_finalize(store->statements[i]);
+	chain_close(store->chain);
 	segment_close(store->segment);
 	dictionary_free(store->dictionary);
 	free(store);
@@ -196,6 +202,7 @@ int
 store_begin(struct store *store, bool disk)
 {
 	dictionary_begin(store->dictionary);
+	chain_begin(store->chain);
 	/* Set outside of a transaction, or it has no effect. */
 	if (store->full != disk) {
 		if (!segment_run(
@@ -218,9 +225,14 @@ store_is_in_place(struct store *store)
 int
 store_commit(struct store *store)
 {
+	int status = chain_seal(store->chain);
+
+	if (status != STATUS_OK)
+		return status;
 	/* SQLite asks that itself, but not with a write-ahead log. */
 	if (!store_is_in_place(store) || !segment_run(store->segment, "COMMIT"))
 		return STATUS_SYSTEM;
+	chain_keep(store->chain);
 	store->committed_seq = store->next_seq;
 	segment_checkpoint(store->segment);
 	return STATUS_OK;
@@ -233,6 +245,7 @@ store_rollback(struct store *store)
 	if (sqlite3_get_autocommit(segment_handle(store->segment)) == 0)
 		(void)!segment_run(store->segment, "ROLLBACK");
 	dictionary_forget(store->dictionary);
+	chain_forget(store->chain);
 	store->next_seq = store->committed_seq;
 }
 
@@ -434,6 +447,7 @@ rule_id(struct store *store, int64_t policy, struct cursor rule, int64_t *ret)
 
 struct ids {
 	int64_t principal, policy, rule, dst, cred; /* 0: NULL */
+	struct leaf_keys keys; /* what they stand for */
 };
 
 /* A policy that was never loaded leaves the row without policy and rule. */
@@ -452,8 +466,10 @@ policy_ids(struct store *store, const struct store_run *run,
 	status = find_policy(store, sha256, &ids->policy);
 	if (status != STATUS_OK)
 		return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+	ids->keys.policy = sha256;
 	if (event->rule.left == 0)
 		return STATUS_OK;
+	ids->keys.rule = event->rule;
 	return rule_id(store, ids->policy, event->rule, &ids->rule);
 }
 
@@ -461,9 +477,13 @@ static int
 find_ids(struct store *store, const struct store_run *run,
     const struct event *event, struct ids *ret)
 {
-	struct ids ids = { 0 };
+	struct ids ids = { .principal = 0 };
 	int status = policy_ids(store, run, event, &ids);
 
+	if (run != NULL) {
+		ids.keys.sandbox = cursor_of_text(run->about.uid);
+		ids.keys.principal = cursor_of_text(run->about.principal);
+	}
 	if (status == STATUS_OK && run != NULL && run->about.principal[0] != 0)
 		status = name_id(store, DICTIONARY_PRINCIPAL, FIND_PRINCIPAL,
 		    ADD_PRINCIPAL, cursor_of_text(run->about.principal),
@@ -525,6 +545,7 @@ store_insert(struct store *store, const struct store_run *run,
 	status = binding_finish(&binding);
 	if (status != STATUS_OK)
 		return status;
+	chain_row(store->chain, store->next_seq, event, &ids.keys);
 	*ret_seq = store->next_seq++;
 	store->owners[*ret_seq % OWNER_COUNT] = run == NULL ? 0 : run->id;
 	if (store->tried_seq < store->next_seq)

@@ -2,6 +2,7 @@
 
 #include "gateway/audit/query.h"
 #include "gateway/audit/summary.h"
+#include "gateway/cli/attest.h"
 #include "gateway/cli/inquiry.h"
 #include "gateway/cli/print.h"
 #include "gateway/proc/clock.h"
@@ -21,6 +22,9 @@ static const char usage[] =
     "name\n"
     "       exeat audit query NAME [K=V]...    one of them\n"
     "       exeat audit query SQL [K=V]...     your own, read-only\n"
+    "       exeat audit verify                 whether all of it is as it was "
+    "written\n"
+    "       exeat audit checkpoint             the newest signed checkpoint\n"
     "\n"
     "  --audit DB     the database (default: exeat/audit.db in\n"
     "                 $XDG_STATE_HOME)\n"
@@ -28,6 +32,9 @@ static const char usage[] =
     "  --since AGE    rows not older than 90s, 10m, 24h or 7d (query)\n"
     "  -f             wait for new rows, until interrupted (tail)\n"
     "  -n N           how many rows (tail; default 20)\n"
+    "  --anchor FILE  checkpoints that were kept elsewhere (verify)\n"
+    "  --key          print the key that checkpoints are signed with "
+    "(verify)\n"
     "\n"
     "Without RUN, summary shows the run that began last. The views for SQL\n"
     "are v_event, v_denied, v_open_intent and v_exec.\n"
@@ -37,7 +44,14 @@ static const char usage[] =
     "  exeat audit query q12 sbx=run-abc     all that one run did, in order\n"
     "  exeat audit tail -f --json | jq .host\n"
     "\n"
-    "Exit status: 0 it was found, 1 it was not, 125 usage or failure.\n";
+    "  exeat audit checkpoint | ssh elsewhere \"cat >> anchor\"\n"
+    "  exeat audit verify --anchor anchor\n"
+    "\n"
+    "Whoever can write the database and its key can write another history;\n"
+    "checkpoints that were kept elsewhere show it.\n"
+    "\n"
+    "Exit status: 0 it was found or is intact, 1 it was not or is not, 125\n"
+    "usage or failure.\n";
 
 enum {
 	FOLLOW_MS = 200, /* between looks for new rows */
@@ -374,6 +388,8 @@ static const struct {
 	{ "tail", run_tail },
 	{ "show", run_show },
 	{ "query", run_query },
+	{ "verify", attest_verify },
+	{ "checkpoint", attest_checkpoint },
 };
 
 static int
@@ -430,7 +446,7 @@ run(int argc, char **argv)
 
 const struct command cmd_audit = {
 	.name = "audit",
-	.summary = "what was written down: summary, tail, show, query",
+	.summary = "what was written down: summary, tail, show, query, verify",
 	.usage = usage,
 	.run = run,
 };

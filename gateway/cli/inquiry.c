@@ -76,6 +76,23 @@ take_database(struct inquiry *inquiry, const char *text, struct problem *reterr)
 }
 
 static int
+take_anchor(struct inquiry *inquiry, const char *text, struct problem *reterr)
+{
+	(void)reterr;
+	inquiry->anchor = text;
+	return STATUS_OK;
+}
+
+static int
+take_key(struct inquiry *inquiry, const char *text, struct problem *reterr)
+{
+	(void)text;
+	(void)reterr;
+	inquiry->key = true;
+	return STATUS_OK;
+}
+
+static int
 take_json(struct inquiry *inquiry, const char *text, struct problem *reterr)
 {
 	(void)text;
@@ -110,6 +127,8 @@ static const struct {
 } options[] = {
 	{ "--audit", true, take_database },
 	{ "--since", true, take_since },
+	{ "--anchor", true, take_anchor },
+	{ "--key", false, take_key },
 	{ "-n", true, take_count },
 	{ "-f", false, take_follow },
 	{ "--json", false, take_json },

@@ -19,6 +19,8 @@ struct inquiry {
 	struct settings settings;
 	const char *database;
 	bool json, follow, help;
+	bool key; /* only the key is asked for (verify) */
+	const char *anchor; /* a file of checkpoints (verify); may be NULL */
 	int64_t count; /* rows of tail */
 	int64_t since_us; /* 0: from the beginning */
 	const char *word; /* the row, run, question or SQL; may be NULL */

@@ -153,11 +153,19 @@ on_idle(void *arg)
 	arm(arg, LIMIT_AUDIT_IDLE_MS);
 }
 
-/* The runs a killed writer has left without an end get one. */
+/* A run that a killed writer has left without an end gets one. */
+struct lost {
+	struct store_run *run;
+	int64_t ended_us; /* the same in its last row */
+	struct writer_op op;
+};
+
 static int
 apply_lost(struct store *store, void *arg)
 {
-	return store_end_run(store, arg, clock_wall_us());
+	const struct lost *lost = arg;
+
+	return store_end_run(store, lost->run, lost->ended_us);
 }
 
 static void
@@ -168,26 +176,28 @@ on_lost_written(void *arg, int64_t seq)
 }
 
 static bool
-put_lost_run(struct writer *writer, struct store_run *run, struct writer_op *op)
+put_lost_run(struct writer *writer, struct store_run *run, struct lost *lost)
 {
 	struct event event = event_empty();
 
-	*op = (struct writer_op){
-		.apply = apply_lost, .done = on_lost_written, .arg = run
+	lost->run = run;
+	lost->ended_us = clock_wall_us();
+	lost->op = (struct writer_op){
+		.apply = apply_lost, .done = on_lost_written, .arg = lost
 	};
 	event.number = 1;
 	event.kind = EVENT_SANDBOX_END;
 	event.wait = EVENT_WAIT_DISK;
-	event.ts_us = clock_wall_us();
+	event.ts_us = lost->ended_us;
 	event.object = cursor_of_text("writer_lost");
-	return writer_put(writer, &event, NULL, run, op) == STATUS_OK;
+	return writer_put(writer, &event, NULL, run, &lost->op) == STATUS_OK;
 }
 
 static bool
 end_lost_runs(struct program *program)
 {
 	struct store_run *runs = calloc(LOST_AT_ONCE, sizeof(*runs));
-	struct writer_op ops[LOST_AT_ONCE];
+	struct lost lost[LOST_AT_ONCE];
 	bool well = runs != NULL;
 	size_t count = LOST_AT_ONCE;
 
@@ -195,7 +205,8 @@ end_lost_runs(struct program *program)
 		well = store_lost_runs(program->store, runs, LOST_AT_ONCE,
 			   &count) == STATUS_OK;
 		for (size_t i = 0; well && i < count; i++)
-			well = put_lost_run(program->writer, &runs[i], &ops[i]);
+			well =
+			    put_lost_run(program->writer, &runs[i], &lost[i]);
 		/* Committed here, so that no row outlives what it borrows. */
 		well = well && writer_commit(program->writer);
 	}

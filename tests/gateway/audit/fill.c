@@ -1,0 +1,119 @@
+/*
+ * fill - a database with something of everything in it, by a real writer.
+ *
+ * fill DATABASE ROUND ROWS    prints the writer's pid, and then a point for
+ *                             each hundred rows that were accepted
+ *
+ * ROUND is one letter, so that the runs of several calls have their own names.
+ */
+#include "tests/gateway/audit/parent.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	HOSTS = 40,
+	BATCH = 100
+};
+
+static struct event
+make_event(uint64_t number, char *host, size_t size)
+{
+	struct event event = parent_event(number, EVENT_NO_WAIT);
+
+	(void)snprintf(
+	    host, size, "h%u.example.org", (unsigned)(number * number) % HOSTS);
+	event.host = cursor_of_text(host);
+	event.rule = cursor_of_text(number % 2 == 0 ? "even" : "odd");
+	event.req_id = cursor_of("0123456789abcdef", EVENT_REQ_ID);
+	event.dst_ip = address_v4((const uint8_t[]){ 192, 0, 2, 7 });
+	if (number % 7 == 0)
+		event.cred = cursor_of_text("npm-token");
+	if (number % 5 == 0) {
+		event.kind = EVENT_HTTP;
+		event.verdict = EVENT_DENY;
+		event.reason = REASON_NO_RULE;
+		event.status = 403;
+		event.bytes_out = 100;
+		event.bytes_in = 0;
+		event.dur_us = 17;
+		event.detail = cursor_of_text("{\"why\":\"no rule\"}");
+	}
+	return event;
+}
+
+static void
+send_rows(int producer, uint64_t count)
+{
+	char host[64];
+
+	for (uint64_t number = 1; number <= count; number++) {
+		struct event event = make_event(number, host, sizeof(host));
+
+		if (number % BATCH == 0)
+			event.wait = EVENT_WAIT_DISK;
+		parent_send_event(producer, &event);
+		if (number % BATCH == 0) {
+			(void)parent_await_accepted(producer, number);
+			(void)fputs(".", stdout);
+			(void)fflush(stdout);
+		}
+	}
+	if (count % BATCH != 0)
+		(void)parent_await_accepted(producer, count);
+}
+
+static void
+run(struct parent *parent, const char *uid, uint64_t rows)
+{
+	int fd = parent_connect(parent), producer;
+
+	parent_open_run(fd, uid);
+	parent_send_policy(fd, "{\"rules\":[]}", true);
+	parent_send_policy(fd, "{\"rules\":[1]}", true);
+	producer = parent_add_producer(fd, EVENT_ROLE_GATEWAY);
+	send_rows(producer, rows);
+	(void)close(producer);
+	parent_send_end(fd, 0);
+	(void)parent_await_closed(fd);
+	(void)close(fd);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct parent parent = { .writer = { .pid = -1, .pidfd = -1 } };
+	struct cursor digits;
+	uint64_t rows;
+	char uid[64];
+	const char *slash;
+
+	if (argc != 4)
+		return EXIT_FAILURE;
+	digits = cursor_of_text(argv[3]);
+	if (!cursor_decimal(&digits, 1000000, &rows))
+		return EXIT_FAILURE;
+	slash = strrchr(argv[1], '/');
+	(void)snprintf(parent.database, sizeof(parent.database), "%s", argv[1]);
+	(void)snprintf(parent.folder, sizeof(parent.folder), "%.*s",
+	    (int)(slash - argv[1]), argv[1]);
+	parent_start_writer(&parent);
+	(void)printf("%d\n", (int)parent.writer.pid);
+	(void)fflush(stdout);
+	for (int i = 1; i <= 3; i++) {
+		(void)snprintf(uid, sizeof(uid), "run-%c%d", argv[2][0], i);
+		run(&parent, uid, rows);
+	}
+	(void)spawn_kill(&parent.writer, SIGTERM);
+	return parent_await_writer(&parent) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

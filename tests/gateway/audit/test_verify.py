@@ -1,0 +1,413 @@
+#!/usr/bin/python3 -I
+"""exeat audit verify, on a real writer's database that somebody has changed.
+
+Every change must be found, and told where it is.
+"""
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+
+BUILD = os.environ["EXEAT_BUILD"]
+EXEAT = os.path.join(BUILD, "exeat")
+FILL = os.path.join(BUILD, "audit_fill")
+SEED = 6962
+
+
+def fill(path, letter="a", rows=110):
+    subprocess.run([FILL, path, letter, str(rows)], check=True, timeout=120,
+                   stdout=subprocess.DEVNULL)
+
+
+def audit(path, *words):
+    return subprocess.run([EXEAT, "audit", *words, "--audit", path],
+                          capture_output=True, text=True, timeout=120,
+                          check=False)
+
+
+def verify(path, *words):
+    done = audit(path, "verify", "--json", *words)
+    return done.returncode, json.loads(done.stdout)
+
+
+def change(path, *statements):
+    """As somebody with sqlite3 would, triggers and checks aside."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA foreign_keys = OFF")
+        for statement in statements:
+            words = (statement,) if isinstance(statement, str) else statement
+            assert database.execute(*words).rowcount != 0, words
+        database.commit()
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="exeat-test-verify-")
+        cls.original = os.path.join(cls.folder, "original.db")
+        fill(cls.original)
+        database = sqlite3.connect(cls.original)
+        database.execute("PRAGMA journal_mode = DELETE").fetchone()
+        cls.tables = {
+            name: [row[1] for row in
+                   database.execute(f"PRAGMA table_info({name})")]
+            for name, in database.execute(
+                "SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        cls.types = {
+            (name, row[1]): row[2] for name in cls.tables for row in
+            database.execute(f"PRAGMA table_info({name})")}
+        cls.blocks = database.execute(
+            "SELECT no, first_seq, last_seq FROM block").fetchall()
+        database.close()
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def copy(self):
+        path = os.path.join(self.folder, "changed.db")
+        shutil.copyfile(self.original, path)
+        return path
+
+    def expect(self, path, table, row=None, *words):
+        """verify must find it, in this table and at this row."""
+        code, found = verify(path, *words)
+        self.assertEqual(code, 1, found)
+        self.assertFalse(found["intact"])
+        for finding in found["findings"]:
+            if finding["table"] in (table if isinstance(table, tuple)
+                                    else (table,)):
+                if row is None or (finding.get("first", 0) <= row
+                                   <= finding.get("last", 0)):
+                    return found
+        self.fail(f"{table} {row} is not among {found['findings']}")
+
+    def block_of(self, seq):
+        return [no for no, first, last in self.blocks
+                if first <= seq <= last][0]
+
+
+class Intact(Case):
+    def test_what_a_writer_wrote_is_intact(self):
+        code, found = verify(self.original)
+        self.assertEqual((code, found["findings"]), (0, []))
+        self.assertEqual(found["runs"], 3)
+        self.assertEqual(found["open_runs"], 0)
+        self.assertEqual(found["unproven_rows"], 0)
+        self.assertEqual(found["signed_blocks"], found["blocks"])
+        database = sqlite3.connect(self.original)
+        rows, = database.execute("SELECT count(*) FROM event").fetchone()
+        database.close()
+        self.assertEqual(found["rows"], rows)
+
+    def test_key_is_its_owners_alone(self):
+        mode = os.stat(self.original + ".key").st_mode
+        self.assertEqual(mode & 0o777, 0o600)
+        key = audit(self.original, "verify", "--key").stdout
+        self.assertRegex(key, r"^exeat-audit/[0-9a-f]{32}\+[0-9a-f]{8}\+")
+
+    def test_second_writer_goes_on_with_the_chain(self):
+        path = os.path.join(self.folder, "twice.db")
+        fill(path, "a", 30)
+        fill(path, "b", 30)
+        code, found = verify(path)
+        self.assertEqual((code, found["findings"]), (0, []))
+        self.assertEqual(found["runs"], 6)
+
+    def test_lost_key_ends_the_writer(self):
+        path = os.path.join(self.folder, "lost.db")
+        fill(path, "a", 30)
+        os.unlink(path + ".key")
+        writer = subprocess.run(
+            [os.path.join(BUILD, "exeat-audit"), path], timeout=60,
+            capture_output=True, text=True, check=False)
+        self.assertEqual(writer.returncode, 1)
+        self.assertIn("is not the key that", writer.stderr)
+        self.assertEqual(verify(path)[0], 0)
+
+
+class Changed(Case):
+    def test_any_value_of_any_table(self):
+        """One value after another, in a row of each table."""
+        choice = random.Random(SEED)
+        for table, columns in self.tables.items():
+            for column in columns:
+                with self.subTest(table=table, column=column):
+                    self.change_one(choice, table, column)
+
+    def change_one(self, choice, table, column):
+        path = self.copy()
+        database = sqlite3.connect(path)
+        keys = {"meta": "k"}
+        key = keys.get(table, self.tables[table][0])
+        rows = database.execute(
+            f"SELECT {key}, {column} FROM {table}").fetchall()
+        database.close()
+        if not rows:
+            return
+        at, value = choice.choice(rows)
+        other = self.flip(choice, value, self.types[table, column])
+        if isinstance(value, int) and column == key:
+            other = value ^ (1 << choice.randrange(20, 40))
+        if table == "meta" and column == "v" and at == "schema":
+            other = 1
+        change(path, (f"UPDATE {table} SET {column} = ? WHERE {key} IS ?",
+                      (other, at)))
+        found = self.expect(path, self.suspects(table, column))
+        self.assertGreater(found["finding_count"], 0)
+
+    @staticmethod
+    def flip(choice, value, kind):
+        if value is None:
+            return {"TEXT": "x", "INTEGER": 1, "BLOB": b"x"}[kind]
+        if isinstance(value, int):
+            return value ^ (1 << choice.randrange(0, 40))
+        if isinstance(value, str):
+            at = choice.randrange(len(value)) if value else 0
+            return value[:at] + chr(ord(value[at:at + 1] or "a") ^ 64) + \
+                value[at + 1:]
+        at = choice.randrange(len(value))
+        return value[:at] + bytes([value[at] ^ (1 << choice.randrange(8))]) + \
+            value[at + 1:]
+
+    @staticmethod
+    def suspects(table, column):
+        """Where it may be told; entries stand in the blocks of their rows."""
+        if table in ("kind", "verdict", "reason"):
+            return ("kind, verdict or reason", "event")
+        if table in ("event", "block", "checkpoint"):
+            return (table, "block", "event", "checkpoint")
+        if table == "meta":
+            return ("meta", "block", "checkpoint", "event")
+        if (table, column) == ("sandbox", "ended_us"):
+            return "sandbox"
+        return ("event", table)
+
+    def test_row_is_located_to_its_block(self):
+        choice = random.Random(SEED)
+        columns = self.tables["event"][1:]
+        for _ in range(12):
+            seq = choice.randrange(1, self.blocks[-1][2])
+            column = choice.choice(columns)
+            with self.subTest(seq=seq, column=column):
+                path = self.copy()
+                database = sqlite3.connect(path)
+                value, = database.execute(
+                    f"SELECT {column} FROM event WHERE seq = ?",
+                    (seq,)).fetchone()
+                database.close()
+                value = self.flip(choice, value, self.types["event", column])
+                change(path, (f"UPDATE event SET {column} = ? WHERE seq = ?",
+                              (value, seq)))
+                self.expect(path, "event", seq)
+
+    def test_rows_gone_added_and_reordered(self):
+        last = self.blocks[-1][2]
+        for seq in (1, 2, 17, last // 2, last - 1, last):
+            with self.subTest(gone=seq):
+                path = self.copy()
+                change(path, f"DELETE FROM event WHERE seq = {seq}")
+                self.expect(path, "event", seq)
+        columns = ", ".join(self.tables["event"][1:])
+        for seq in (last + 1, last + 100, 0, -5):
+            with self.subTest(added=seq):
+                path = self.copy()
+                change(path, f"INSERT INTO event SELECT {seq}, {columns} "
+                             "FROM event WHERE seq = 9")
+                self.expect(path, "event", seq)
+        path = self.copy()
+        change(path, "UPDATE event SET seq = -1 WHERE seq = 20",
+               "UPDATE event SET seq = 20 WHERE seq = 21",
+               "UPDATE event SET seq = 21 WHERE seq = -1")
+        self.expect(path, "event", 20)
+
+    def test_blocks_gone_added_and_reordered(self):
+        last = self.blocks[-1][0]
+        for no in (1, 2, last // 2, last):
+            with self.subTest(gone=no):
+                path = self.copy()
+                change(path, f"DELETE FROM block WHERE no = {no}")
+                self.expect(path, "block", no)
+        columns = ", ".join(self.tables["block"][1:])
+        for no in (0, last + 1):
+            with self.subTest(added=no):
+                path = self.copy()
+                change(path, f"INSERT INTO block SELECT {no}, {columns} "
+                             "FROM block WHERE no = 2")
+                self.expect(path, "block", no)
+        path = self.copy()
+        change(path, "UPDATE block SET no = -1 WHERE no = 2",
+               "UPDATE block SET no = 2 WHERE no = 3",
+               "UPDATE block SET no = 3 WHERE no = -1")
+        self.expect(path, "block", 2)
+
+    def test_end_cut_off(self):
+        """Rows and blocks together: the tree's size and the signature tell."""
+        no, first, _ = self.blocks[-1]
+        path = self.copy()
+        change(path, f"DELETE FROM event WHERE seq >= {first}",
+               f"DELETE FROM block WHERE no = {no}")
+        self.expect(path, "block", no)
+        self.expect(path, "checkpoint", no)
+
+    def test_entries_gone_added_and_exchanged(self):
+        added = {
+            "sandbox": "(99, 'x', 0, 0, 0, 0, 0, 0, 0, NULL, 0)",
+            "principal": "(99, 'x', 'agent')",
+            "dst": "(99, 'x', 'x', 0, 0, 1)",
+            "cred": "(99, 'x', '', '', '[]', NULL)",
+            "token": "(99, 'j', 0, 0, 0, 0, 0, 0, 0, 'a', 's', 0, 0, 1, 2, "
+                     "NULL, NULL)",
+            "policy": "(99, x'00', 0, 'me', '')",
+            "rule": "(99, 1, 'x')",
+        }
+        for table, values in added.items():
+            with self.subTest(added=table):
+                path = self.copy()
+                change(path, f"INSERT INTO {table} VALUES {values}")
+                self.expect(path, table, 99)
+        for table in set(added) - {"token"}:
+            with self.subTest(gone=table):
+                path = self.copy()
+                change(path, f"DELETE FROM {table} WHERE id = 1")
+                self.expect(path, ("event", table))
+        path = self.copy()
+        change(path, "UPDATE dst SET host = 'z' WHERE id = 3",
+               "UPDATE dst SET host = (SELECT host FROM dst WHERE id = 4) "
+               "|| 'z' WHERE id = 3")
+        self.expect(path, "event")
+        path = self.copy()
+        change(path, "UPDATE event SET rule_id = (SELECT max(id) FROM rule) "
+                     "+ 1 WHERE seq = 30")
+        self.expect(path, "event", 30)
+
+    def test_checkpoints_gone_and_exchanged(self):
+        database = sqlite3.connect(self.original)
+        sizes = [size for size, in database.execute(
+            "SELECT size FROM checkpoint ORDER BY size")]
+        database.close()
+        self.assertGreater(len(sizes), 2)
+        for size in sizes:
+            with self.subTest(gone=size):
+                path = self.copy()
+                change(path, f"DELETE FROM checkpoint WHERE size = {size}")
+                self.expect(path, "checkpoint", size)
+        path = self.copy()
+        change(path, "UPDATE checkpoint SET note = (SELECT note FROM "
+                     "checkpoint ORDER BY size LIMIT 1) WHERE size = "
+                     f"{sizes[1]}")
+        self.expect(path, "checkpoint", sizes[1])
+
+    def test_views_and_bytes_of_the_file(self):
+        path = self.copy()
+        database = sqlite3.connect(path)
+        database.execute("DROP VIEW v_denied")
+        database.execute("CREATE VIEW v_denied AS SELECT * FROM v_event "
+                         "WHERE 0")
+        database.commit()
+        database.close()
+        self.expect(path, "sqlite_schema")
+        path = self.copy()
+        database = sqlite3.connect(path)
+        database.execute("PRAGMA writable_schema = ON")
+        root, = database.execute("SELECT rootpage FROM sqlite_schema WHERE "
+                                 "name = 'ev_ts'").fetchone()
+        database.close()
+        with open(path, "r+b") as file:
+            # Into the last entry of a leaf of the index.
+            file.seek(root * 8192 - 3)
+            byte = file.read(1)
+            file.seek(-1, os.SEEK_CUR)
+            file.write(bytes([byte[0] ^ 1]))
+        self.expect(path, "file")
+
+    def test_history_that_fits_is_shown_by_an_anchor(self):
+        """With the key another history can be made; what was kept shows it."""
+        path = os.path.join(self.folder, "anchored.db")
+        fill(path, "a", 30)
+        anchor = os.path.join(self.folder, "anchor")
+        with open(anchor, "w", encoding="utf-8") as file:
+            file.write(audit(path, "verify", "--key").stdout)
+            file.write(audit(path, "checkpoint").stdout)
+        code, found = verify(path, "--anchor", anchor)
+        self.assertEqual(code, 0, found)
+        self.assertEqual(found["anchored_blocks"], found["blocks"])
+        fill(path, "b", 30)
+        with open(anchor, "a", encoding="utf-8") as file:
+            file.write(audit(path, "checkpoint").stdout)
+        self.assertEqual(verify(path, "--anchor", anchor)[0], 0)
+        # The same chain and key, and fewer rows: an older copy.
+        database = sqlite3.connect(path)
+        keep, = database.execute("SELECT v FROM meta WHERE k = 'chain'"
+                                 ).fetchone()
+        database.close()
+        other = os.path.join(self.folder, "other.db")
+        shutil.copyfile(path + ".key", other + ".key")
+        os.chmod(other + ".key", 0o600)
+        fill(other, "c", 30)
+        done = audit(other, "verify", "--anchor", anchor)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("another key", done.stderr)
+        with open(anchor, encoding="utf-8") as file:
+            text = file.read().replace(keep, keep[::-1])
+        with open(anchor, "w", encoding="utf-8") as file:
+            file.write(text)
+        done = audit(path, "verify", "--anchor", anchor)
+        self.assertEqual(done.returncode, 1, done)
+        with open(anchor, "w", encoding="utf-8") as file:
+            file.write("nonsense\n")
+        self.assertEqual(
+            audit(path, "verify", "--anchor", anchor).returncode, 125)
+
+    def test_copy_from_before_an_anchor_is_shown(self):
+        path = os.path.join(self.folder, "early.db")
+        fill(path, "a", 30)
+        early = os.path.join(self.folder, "early-copy.db")
+        database = sqlite3.connect(path)
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        database.close()
+        shutil.copyfile(path, early)
+        fill(path, "b", 30)
+        anchor = os.path.join(self.folder, "late-anchor")
+        with open(anchor, "w", encoding="utf-8") as file:
+            file.write(audit(path, "checkpoint").stdout)
+        self.assertEqual(verify(path, "--anchor", anchor)[0], 0)
+        self.assertEqual(verify(early)[0], 0)
+        self.expect(early, "anchor", None, "--anchor", anchor)
+
+
+class Killed(Case):
+    def test_killed_writer_leaves_the_chain_whole(self):
+        path = os.path.join(self.folder, "killed.db")
+        choice = random.Random(SEED)
+        accepted = 0
+        for number in range(8):
+            with subprocess.Popen(
+                    [FILL, path, "abcdefgh"[number], "2000"],
+                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                    bufsize=0) as filler:
+                pid = int(filler.stdout.readline())
+                for _ in range(choice.randrange(1, 40)):
+                    if filler.stdout.read(1) != b".":
+                        break
+                    accepted += 100
+                os.kill(pid, signal.SIGKILL)
+                accepted += filler.stdout.read().count(b".") * 100
+            code, found = verify(path)
+            self.assertEqual((code, found["findings"]), (0, []))
+            self.assertGreaterEqual(found["rows"], accepted)
+        self.assertGreater(accepted, 1000)
+        fill(path, "z", 10)
+        code, found = verify(path)
+        self.assertEqual((code, found["findings"]), (0, []))
+        self.assertEqual(found["open_runs"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
