@@ -347,9 +347,9 @@ take_policy(struct client *client, struct cursor body, int fd)
 		end_bad(&client->parent, "a malformed policy frame");
 		return;
 	}
-	/* Those that come later are told of: a gateway waits for it. */
+	/* Those behind the first producer are told of: it waits for that. */
 	op = load_new(&about, fd, clock_wall_us(),
-	    client->first_seq > 0 ? on_policy_written : NULL, client);
+	    client->producer_count > 0 ? on_policy_written : NULL, client);
 	if (op == NULL) {
 		end_bad(&client->parent, "a policy that is not its digest's");
 		return;
