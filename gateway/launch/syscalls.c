@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
@@ -12,6 +13,7 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,6 +34,7 @@
  * are the same on every architecture.
  */
 enum {
+	NEW_FCHMODAT2 = 452,
 	NEW_OPEN_TREE_ATTR = 467,
 	LAST_KNOWN = 469 /* file_setattr, Linux 6.17 */
 };
@@ -88,6 +91,8 @@ static const struct denied table[] = {
 	{ SYS_add_key, EPERM, SPARE_NOBODY },
 	{ SYS_request_key, EPERM, SPARE_NOBODY },
 	{ SYS_keyctl, EPERM, SPARE_NOBODY },
+	/* Its mode lies in memory; whoever asks knows openat too. */
+	{ SYS_openat2, ENOSYS, SPARE_NOBODY },
 	/* Files past the view. */
 	{ SYS_open_by_handle_at, EPERM, SPARE_NOBODY },
 	/* The log and the clock of the machine. */
@@ -124,7 +129,43 @@ static const unsigned ioctls[] = { TIOCSTI, TIOCLINUX, TIOCSETD };
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | \
 	    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
-#define FILTER_MAX 256
+/*
+ * A file that lends its owner's rights to whoever runs it.  In here it means
+ * nothing, but the workspace has other users outside.
+ */
+#define LENDS (S_ISUID | S_ISGID)
+
+/* O_CREAT, or O_TMPFILE without the bits that it shares: there is a mode. */
+#define CREATES (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
+
+/* Calls that give a file its mode, and which argument is that. */
+static const struct {
+	unsigned number;
+	uint8_t mode;
+} modes[] = {
+#if defined(__x86_64__)
+	{ SYS_chmod, 1 },
+	{ SYS_creat, 1 },
+	{ SYS_mknod, 1 },
+#endif
+	{ SYS_fchmod, 1 },
+	{ SYS_fchmodat, 2 },
+	{ NEW_FCHMODAT2, 2 },
+	{ SYS_mknodat, 2 },
+};
+
+/* Calls that may make a file; which argument is the flags, before the mode. */
+static const struct {
+	unsigned number;
+	uint8_t flags;
+} opens[] = {
+#if defined(__x86_64__)
+	{ SYS_open, 1 },
+#endif
+	{ SYS_openat, 2 },
+};
+
+#define FILTER_MAX 320
 
 struct filter {
 	struct sock_filter code[FILTER_MAX];
@@ -255,6 +296,31 @@ put_sockets(struct filter *f)
 	block_end(f, block);
 }
 
+static void
+put_open(struct filter *f, unsigned number, size_t flags)
+{
+	size_t block = block_begin(f, number, flags);
+
+	/* Without a file to be made, the mode is whatever lies there. */
+	emit(f, BPF_JMP | BPF_K | BPF_JSET, CREATES, 0, 3);
+	load_argument(f, flags + 1);
+	deny_when(f, BPF_JSET, LENDS, EPERM);
+	block_end(f, block);
+}
+
+static void
+put_modes(struct filter *f)
+{
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		size_t block = block_begin(f, modes[i].number, modes[i].mode);
+
+		deny_when(f, BPF_JSET, LENDS, EPERM);
+		block_end(f, block);
+	}
+	for (size_t i = 0; i < sizeof(opens) / sizeof(opens[0]); i++)
+		put_open(f, opens[i].number, opens[i].flags);
+}
+
 /*
  * clone3 cannot be judged: its flags lie in memory.  It is left to the limit
  * of no user namespaces, without which no other can be made.
@@ -281,6 +347,7 @@ syscalls_filter(bool nested, bool ptrace, struct problem *reterr)
 	put_table(&filter, nested, ptrace);
 	put_ioctl(&filter);
 	put_sockets(&filter);
+	put_modes(&filter);
 	if (!nested)
 		put_namespaces(&filter);
 	answer(&filter, SECCOMP_RET_ALLOW);

@@ -240,6 +240,41 @@ try_files(void)
 	return holes;
 }
 
+/* By every call that can give a file its mode. */
+static int
+try_lending_rights(void)
+{
+	struct {
+		uint64_t flags, mode, resolve;
+	} how = { O_WRONLY | O_CREAT | O_CLOEXEC, 04755, 0 };
+	int file = open("plain", O_RDWR | O_CREAT | O_CLOEXEC, 0700);
+	int holes = judge("a plain file", file >= 0);
+
+	holes += REFUSED("chmod u+s", chmod("plain", 04755));
+	holes += judge("by the filter", errno == EPERM);
+	holes += REFUSED("chmod g+s", chmod("plain", 02755));
+	holes += REFUSED("fchmod", fchmod(file, 06755));
+	holes += REFUSED("fchmodat", fchmodat(AT_FDCWD, "plain", 04755, 0));
+	holes +=
+	    REFUSED("fchmodat2", syscall(452, AT_FDCWD, "plain", 04755, 0));
+	holes += REFUSED("openat",
+	    openat(AT_FDCWD, "s1", O_RDWR | O_CREAT | O_CLOEXEC, 04755));
+	holes += REFUSED("an unnamed file",
+	    openat(AT_FDCWD, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 04755));
+	holes += REFUSED(
+	    "openat2", syscall(SYS_openat2, AT_FDCWD, "s2", &how, sizeof(how)));
+	holes +=
+	    REFUSED("mknodat", mknodat(AT_FDCWD, "s3", S_IFREG | 04755, 0));
+	/* NOLINTNEXTLINE(android-cloexec-creat): this very call is tried */
+	holes += REFUSED("creat", creat("s4", 04755));
+	holes += REFUSED("mknod", mknod("s6", S_IFREG | 02755, 0));
+	holes += judge(
+	    "a mode that means nothing", syscall(SYS_openat, AT_FDCWD, "plain",
+					     O_RDONLY | O_CLOEXEC, 04755) >= 0);
+	holes += judge("other modes", chmod("plain", 01777) == 0);
+	return holes;
+}
+
 /* Standard descriptors, the directory we list, and nothing else. */
 static int
 try_descriptors(void)
@@ -293,6 +328,7 @@ main(void)
 	holes += try_sockets();
 	holes += try_terminal();
 	holes += try_files();
+	holes += try_lending_rights();
 	holes += try_limits();
 	(void)printf("%d holes\n", holes);
 	return holes > 100 ? 100 : holes;
