@@ -1,6 +1,7 @@
 #include "gateway/cli/cmd_policy.h"
 
 #include "gateway/cli/casefile.h"
+#include "gateway/cli/cmd_replay.h"
 #include "gateway/cli/comparison.h"
 #include "gateway/cli/expand.h"
 #include "gateway/cli/layering.h"
@@ -25,6 +26,8 @@ static const char usage[] =
     "       exeat policy test FILE... CASES\n"
     "       exeat policy compare [--json] BEFORE AFTER\n"
     "       exeat policy compare [--json] BEFORE... -- AFTER...\n"
+    "       exeat policy replay [--json] FILE... [--audit DB] [--run RUN]\n"
+    "       exeat policy suggest [--audit DB] [--run RUN]\n"
     "\n"
     "check reads policies as `exeat run` would: it lists everything that is\n"
     "wrong with them, each with its line and what to write instead, or says\n"
@@ -43,6 +46,10 @@ static const char usage[] =
     "request; it weighs the rules themselves, so nothing told is a proof.\n"
     "check --within does so for the files together and a ceiling.\n"
     "\n"
+    "replay puts all that runs asked for to the policies, and tells what\n"
+    "would now be answered otherwise.  suggest writes the smallest policy\n"
+    "for all that was allowed or, in an observed run, tried.\n"
+    "\n"
     "  --url URL         https, http, wss, ws, ssh, tcp or udp\n"
     "  --method METHOD   of the request (default: GET)\n"
     "  --upgrade TOKEN   ask for an upgrade, such as websocket\n"
@@ -60,7 +67,8 @@ static const char usage[] =
     "  exeat policy check policy.json\n"
     "  exeat policy explain policy.json --url https://api.example.com/user\n"
     "\n"
-    "Exit code: 0 fine, allowed, nothing more; 1 problems, not allowed, more\n"
+    "Exit code: 0 fine, allowed, nothing\n"
+    "more, nothing otherwise; 1 problems, not allowed, more\n"
     "is allowed; 125 usage.\n";
 
 static void
@@ -163,7 +171,8 @@ check_one(const char *file, struct outlet *outlet)
 
 struct options {
 	bool json, help;
-	const char *url, *method, *upgrade, *address, *at, *within;
+	const char *url, *method, *upgrade, *address, *at, *within, *audit,
+	    *run;
 	size_t behind; /* files that stand behind "--" */
 };
 
@@ -404,6 +413,8 @@ static const struct option long_options[] = {
 	{ "address", required_argument, NULL, 'a' },
 	{ "at", required_argument, NULL, 't' },
 	{ "within", required_argument, NULL, 'w' },
+	{ "audit", required_argument, NULL, 'd' },
+	{ "run", required_argument, NULL, 'r' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -431,6 +442,12 @@ take_option(int option, struct options *options)
 		return true;
 	case 't':
 		options->at = optarg;
+		return true;
+	case 'd':
+		options->audit = optarg;
+		return true;
+	case 'r':
+		options->run = optarg;
 		return true;
 	case 'w':
 		options->within = optarg;
@@ -464,6 +481,26 @@ run_compare(const struct files *files, const struct options *options)
 	return comparison_run(&before, &after, options->json);
 }
 
+static int
+run_replay(const struct files *files, const struct options *options)
+{
+	const struct cmd_replay_from from = { options->audit, options->run,
+		options->json };
+
+	return cmd_replay_run(&from, files->names, files->count);
+}
+
+static int
+run_suggest(const struct files *files, const struct options *options)
+{
+	const struct cmd_replay_from from = { options->audit, options->run,
+		false };
+
+	if (files->count > 0)
+		return usage_error("suggest reads no policy");
+	return cmd_replay_suggest(&from);
+}
+
 static const struct verb {
 	const char *name;
 	int (*run)(const struct files *files, const struct options *options);
@@ -472,6 +509,8 @@ static const struct verb {
 	{ "explain", run_explain },
 	{ "test", run_test },
 	{ "compare", run_compare },
+	{ "replay", run_replay },
+	{ "suggest", run_suggest },
 };
 
 static int
@@ -513,7 +552,7 @@ run_policy(int argc, char **argv)
 	}
 	if (optind < argc)
 		verb = argv[optind++];
-	if (optind >= argc)
+	if (optind >= argc && strcmp(verb, "suggest") != 0)
 		return usage_error("name a command and a policy file");
 	files.names = argv + optind;
 	files.count = (size_t)(argc - optind);
