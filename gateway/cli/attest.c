@@ -1,6 +1,7 @@
 #include "gateway/cli/attest.h"
 
 #include "gateway/audit/anchor.h"
+#include "gateway/audit/inclusion.h"
 #include "gateway/audit/verify.h"
 #include "gateway/cli/command.h"
 #include "gateway/cli/inquiry.h"
@@ -10,10 +11,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* One finding or one report as JSON. */
+/* One finding or one report as JSON; and one proof, its row in hexadecimal. */
 #define TEXT_ROOM 4096
+#define PROOF_ROOM (2 * INCLUSION_ROW + 4 * MERKLE_ROOM + 4096)
 
 static int
 complain(const struct problem *problem)
@@ -234,4 +237,100 @@ attest_checkpoint(struct query *query, struct inquiry *inquiry)
 	if (fflush(stdout) != 0)
 		return COMMAND_FAILED;
 	return printed ? COMMAND_OK : COMMAND_NO;
+}
+
+/* ---- prove ---- */
+
+static void
+put_hex(struct json *json, const char *key, const unsigned char *bytes,
+    size_t length)
+{
+	static const char digits[] = "0123456789abcdef";
+	char text[2 * INCLUSION_ROW + 1];
+
+	for (size_t i = 0; i < length; i++) {
+		text[2 * i] = digits[bytes[i] >> 4];
+		text[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	text[2 * length] = '\0';
+	json_text(json, key, text);
+}
+
+static void
+put_path(struct json *json, const char *key, const struct merkle_path *path)
+{
+	json_open(json, key, '[');
+	for (size_t i = 0; i < path->count; i++)
+		put_hex(
+		    json, NULL, merkle_path_step(path, i)->bytes, DIGEST_BYTES);
+	json_close(json, ']');
+}
+
+static void
+put_proof(struct json *json, const struct inclusion *proof, const char *key)
+{
+	const struct block *block = &proof->block;
+
+	json_open(json, NULL, '{');
+	put_hex(json, "row", proof->row, proof->row_length);
+	json_number(json, "row_index", (int64_t)proof->row_path.leaf);
+	json_number(json, "row_count", (int64_t)proof->leaves);
+	put_path(json, "row_path", &proof->row_path);
+	json_open(json, "block", '{');
+	json_number(json, "no", block->no);
+	json_number(json, "first_seq", block->first_seq);
+	json_number(json, "last_seq", block->last_seq);
+	json_number(json, "first_us", block->first_us);
+	json_number(json, "last_us", block->last_us);
+	put_hex(json, "prev", block->prev.bytes, DIGEST_BYTES);
+	json_close(json, '}');
+	put_path(json, "block_path", &proof->block_path);
+	json_text(json, "checkpoint", proof->note);
+	json_text(json, "key", key);
+	json_close(json, '}');
+}
+
+static int
+print_proof(const struct inclusion *proof, const char *key)
+{
+	char *text = calloc(1, PROOF_ROOM);
+	struct cursor_writer out =
+	    cursor_writer_of(text, text == NULL ? 0 : PROOF_ROOM);
+	struct json json = json_to(&out);
+	bool well;
+
+	put_proof(&json, proof, key);
+	cursor_put_u8(&out, '\n');
+	well = cursor_written(&out) && fwrite(text, out.used, 1, stdout) == 1 &&
+	       fflush(stdout) == 0;
+	free(text);
+	return well ? COMMAND_OK : COMMAND_FAILED;
+}
+
+int
+attest_prove(struct query *query, struct inquiry *inquiry)
+{
+	struct cursor digits =
+	    cursor_of_text(inquiry->word == NULL ? "" : inquiry->word);
+	char origin[CHECKPOINT_ORIGIN], text[CHECKPOINT_KEY];
+	uint8_t key[SIGNER_KEY];
+	struct inclusion proof;
+	struct problem problem;
+	uint64_t seq;
+	int status;
+
+	if (!cursor_decimal(&digits, INT64_MAX, &seq) ||
+	    !cursor_is_empty(&digits)) {
+		(void)problem_set(&problem, "prove wants a row's number");
+		return complain(&problem);
+	}
+	if (verify_identity(query, origin, key, &problem) != STATUS_OK)
+		return complain(&problem);
+	if (checkpoint_key_text(origin, key, text) != STATUS_OK)
+		return COMMAND_FAILED;
+	status = inclusion_make(query, (int64_t)seq, &proof, &problem);
+	if (status == STATUS_OK)
+		return print_proof(&proof, text);
+	(void)complain(&problem);
+	return status == STATUS_NOT_FOUND ? COMMAND_NO : COMMAND_FAILED;
 }

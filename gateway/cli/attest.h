@@ -11,5 +11,6 @@ struct query;
 
 int attest_verify(struct query *query, struct inquiry *inquiry);
 int attest_checkpoint(struct query *query, struct inquiry *inquiry);
+int attest_prove(struct query *query, struct inquiry *inquiry);
 
 #endif

@@ -25,6 +25,8 @@ static const char usage[] =
     "       exeat audit verify                 whether all of it is as it was "
     "written\n"
     "       exeat audit checkpoint             the newest signed checkpoint\n"
+    "       exeat audit prove SEQ              one row, for who has no "
+    "database\n"
     "\n"
     "  --audit DB     the database (default: exeat/audit.db in\n"
     "                 $XDG_STATE_HOME)\n"
@@ -390,6 +392,7 @@ static const struct {
 	{ "query", run_query },
 	{ "verify", attest_verify },
 	{ "checkpoint", attest_checkpoint },
+	{ "prove", attest_prove },
 };
 
 static int

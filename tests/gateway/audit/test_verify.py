@@ -132,6 +132,44 @@ class Intact(Case):
         self.assertEqual(verify(path)[0], 0)
 
 
+class Older(Case):
+    """A file of the first schema: no blocks, and then blocks."""
+    SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                          "../../../schema/audit/0001_init.sql")
+
+    def make(self):
+        path = os.path.join(self.folder, "older.db")
+        with contextlib.closing(sqlite3.connect(path)) as database, \
+                open(self.SCHEMA, encoding="utf-8") as schema:
+            database.executescript(schema.read())
+            database.executescript("""
+                PRAGMA application_id = 0x45584541;
+                PRAGMA user_version = 1;
+                INSERT INTO meta VALUES('schema', 1), ('segment', 1),
+                  ('chain', '00112233445566778899aabbccddeeff');
+                INSERT INTO sandbox(id, uid, started_us, ended_us)
+                  VALUES(1, 'run-old', 5, 7);
+                INSERT INTO event(seq, ts_us, kind, verdict, sandbox_id)
+                  VALUES(1, 5, 15, 0, 1), (2, 6, 1, 1, 1), (3, 7, 16, 0, 1);
+                """)
+        return path
+
+    def test_blocks_begin_with_the_next_commit(self):
+        path = self.make()
+        done = audit(path, "verify")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("without blocks", done.stderr)
+        fill(path, "n", 20)
+        code, found = verify(path)
+        self.assertEqual((code, found["findings"]), (0, []))
+        self.assertEqual(found["unproven_rows"], 3)
+        self.assertEqual(found["runs"], 4)
+        self.assertIn("3 older ones", audit(path, "verify").stdout)
+        self.assertEqual(audit(path, "prove", "2").returncode, 1)
+        change(path, "UPDATE sandbox SET uid = 'run-new' WHERE id = 1")
+        self.expect(path, "event")
+
+
 class Changed(Case):
     def test_any_value_of_any_table(self):
         """One value after another, in a row of each table."""
@@ -380,6 +418,65 @@ class Changed(Case):
         self.assertEqual(verify(path, "--anchor", anchor)[0], 0)
         self.assertEqual(verify(early)[0], 0)
         self.expect(early, "anchor", None, "--anchor", anchor)
+
+
+class Proven(Case):
+    """An inclusion proof, and a verifier that shares no code with us."""
+    CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                         "check_inclusion.py")
+
+    def check(self, proof):
+        key = audit(self.original, "verify", "--key").stdout
+        return subprocess.run(
+            ["python3", "-I", self.CHECK, key], input=json.dumps(proof),
+            capture_output=True, text=True, timeout=60, check=False)
+
+    def prove(self, seq):
+        done = audit(self.original, "prove", str(seq))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_row_is_proven_to_somebody_without_the_database(self):
+        last = self.blocks[-1][2]
+        for seq in (1, 2, 50, last // 2, last - 1, last):
+            with self.subTest(seq=seq):
+                done = self.check(self.prove(seq))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(int(done.stdout), seq)
+
+    def test_any_other_byte_is_refused(self):
+        choice = random.Random(SEED)
+        proof = self.prove(70)
+        other = self.prove(71)
+        places = ["row", "row_path", "block_path", "checkpoint", "row_index",
+                  "prev", "no", "first_seq", "last_us"]
+        for place in places + ["row"] * 6:
+            changed = json.loads(json.dumps(proof))
+            within = changed if place in changed else changed["block"]
+            value = within[place]
+            if isinstance(value, int):
+                within[place] = value + 1
+            elif isinstance(value, list):
+                at = choice.randrange(len(value))
+                value[at] = self.flip(choice, value[at])
+            else:
+                within[place] = self.flip(choice, value)
+            with self.subTest(place=place):
+                self.assertNotEqual(self.check(changed).returncode, 0)
+        changed = dict(proof, row=other["row"])
+        self.assertNotEqual(self.check(changed).returncode, 0)
+
+    @staticmethod
+    def flip(choice, text):
+        at = choice.randrange(len(text))
+        other = "0" if text[at] != "0" else "1"
+        return text[:at] + other + text[at + 1:]
+
+    def test_row_that_is_not_there_is_not_proven(self):
+        done = audit(self.original, "prove", "99999")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("in no block", done.stderr)
+        self.assertEqual(audit(self.original, "prove", "x").returncode, 125)
 
 
 class Killed(Case):
