@@ -207,7 +207,10 @@ policy_decide(const struct policy *policy, const struct facts *facts,
 	struct verdict verdict = { .policy = policy,
 		.tls = VERDICT_TLS_INSPECT };
 
-	index_find(policy_index(policy), facts, weigh, &w);
+	if (step != NULL)
+		index_find_all(policy_index(policy), facts, weigh, &w);
+	else
+		index_find(policy_index(policy), facts, weigh, &w);
 	if (w.sure[RULE_DENY].rule != NULL)
 		answer(&verdict, VERDICT_DENY, REASON_DENIED,
 		    w.sure[RULE_DENY].rule);

@@ -1,5 +1,6 @@
 #include "policy/index.h"
 
+#include "policy/pathindex.h"
 #include "policy/rank.h"
 
 #include <assert.h>
@@ -20,7 +21,11 @@ struct node {
 	uint64_t hash;
 	size_t length;
 	size_t first, count; /* in entries */
+	struct pathindex *paths; /* of many entries; else NULL */
 };
+
+/* Fewer entries than these are weighed one by one. */
+#define MANY 16
 
 #define CIDR_KEY 18 /* length, bits, and the address */
 
@@ -213,6 +218,24 @@ reserve(struct index *index, size_t hosts, size_t cidrs)
 	       index->entries != NULL && index->cidr_keys != NULL;
 }
 
+/* The rules of one host by their paths; false when there is no memory. */
+static bool
+sort_paths(struct index *index, struct node *node)
+{
+	struct pathindex_item *items = calloc(node->count, sizeof(*items));
+
+	if (items == NULL)
+		return false;
+	for (size_t i = 0; i < node->count; i++)
+		items[i] = (struct pathindex_item){
+			.rule = index->entries[node->first + i].rule,
+			.place = (uint32_t)(node->first + i),
+		};
+	node->paths = pathindex_new(items, node->count);
+	free(items);
+	return node->paths != NULL;
+}
+
 struct index *
 index_new(const struct rule *rules, size_t count)
 {
@@ -233,6 +256,12 @@ index_new(const struct rule *rules, size_t count)
 	walk_rules(index, rules, count, false);
 	place_nodes(index);
 	walk_rules(index, rules, count, true);
+	for (size_t i = 0; i < index->node_count; i++)
+		if (index->nodes[i].count >= MANY &&
+		    !sort_paths(index, &index->nodes[i])) {
+			index_free(index);
+			return NULL;
+		}
 	return index;
 }
 
@@ -241,6 +270,8 @@ index_free(struct index *index)
 {
 	if (index == NULL)
 		return;
+	for (size_t i = 0; i < index->node_count; i++)
+		pathindex_free(index->nodes[i].paths);
 	free(index->slots);
 	free(index->nodes);
 	free(index->entries);
@@ -253,47 +284,78 @@ struct walk {
 	const struct index *index;
 	const struct hostname *name;
 	const struct hostmatch *pattern; /* or NULL */
+	const struct urlpath *path; /* or NULL: rules for every path */
+	bool whole, special; /* of the node that is visited */
 	index_found *found;
 	void *arg;
 };
 
+/* All of the internet is no way to say 169.254.169.254. */
 static bool
-concerns(const struct entry *entry, const struct walk *walk, bool whole)
+reaches(const struct entry *entry, bool special)
 {
+	return !special || !entry->wide || entry->rule->action == RULE_DENY;
+}
+
+static bool
+concerns(const struct entry *entry, const struct walk *walk)
+{
+	if (walk->name == NULL)
+		return entry->host == NULL && reaches(entry, walk->special);
 	if (entry->host == NULL)
 		return false;
 	if (walk->pattern != NULL)
 		return hostmatch_covers(entry->host, walk->pattern);
 	switch (entry->host->kind) {
 	case HOSTMATCH_EXACT:
-		return whole;
+		return walk->whole;
 	case HOSTMATCH_SUFFIX:
-		return !whole;
+		return !walk->whole;
 	case HOSTMATCH_GLOB:
-		return !whole && hostmatch_holds(entry->host, walk->name);
+		return !walk->whole && hostmatch_holds(entry->host, walk->name);
 	}
 	return false;
 }
 
-/* The entries at name[at..]; at 0 it is the whole name. */
 static void
-visit_zone(const struct walk *walk, size_t at, uint64_t hash)
+visit_entry(uint32_t place, void *arg)
 {
-	const struct hostname *name = walk->name;
-	const struct node *node = find_node(walk->index,
-	    (const unsigned char *)name->text + at, name->length - at, hash);
+	const struct walk *walk = arg;
+	const struct entry *entry = &walk->index->entries[place];
 
-	for (size_t i = 0; node != NULL && i < node->count; i++) {
-		const struct entry *entry =
-		    &walk->index->entries[node->first + i];
-
-		if (concerns(entry, walk, at == 0))
-			walk->found(entry->rule, entry->target, walk->arg);
-	}
+	if (concerns(entry, walk))
+		walk->found(entry->rule, entry->target, walk->arg);
 }
 
 static void
-visit_zones(const struct walk *walk)
+visit_node(struct walk *walk, const struct node *node)
+{
+	if (node == NULL)
+		return;
+	if (walk->path != NULL && node->paths != NULL) {
+		pathindex_find(node->paths,
+		    cursor_of(walk->path->text, walk->path->length),
+		    visit_entry, walk);
+		return;
+	}
+	for (size_t i = 0; i < node->count; i++)
+		visit_entry((uint32_t)(node->first + i), walk);
+}
+
+/* The entries at name[at..]; at 0 it is the whole name. */
+static void
+visit_zone(struct walk *walk, size_t at, uint64_t hash)
+{
+	const struct hostname *name = walk->name;
+
+	walk->whole = at == 0;
+	visit_node(
+	    walk, find_node(walk->index, (const unsigned char *)name->text + at,
+		      name->length - at, hash));
+}
+
+static void
+visit_zones(struct walk *walk)
 {
 	const struct hostname *name = walk->name;
 	uint64_t hash = HASH_START;
@@ -308,64 +370,58 @@ visit_zones(const struct walk *walk)
 	visit_zone(walk, 0, hash);
 }
 
-/* All of the internet is no way to say 169.254.169.254. */
-static bool
-reaches(const struct entry *entry, bool special)
-{
-	return !special || !entry->wide || entry->rule->action == RULE_DENY;
-}
-
 /* The entries of every range that holds all of this one. */
 static void
-find_by_cidr(const struct index *index, const struct cidr *cidr, bool special,
-    index_found *found, void *arg)
+visit_cidrs(struct walk *walk, const struct cidr *cidr)
 {
 	const struct address *address = &cidr->address;
 	const bool *used =
-	    address->length == 4 ? index->v4_bits : index->v6_bits;
+	    address->length == 4 ? walk->index->v4_bits : walk->index->v6_bits;
 	unsigned char key[CIDR_KEY];
 
 	for (unsigned bits = 0; bits <= cidr->bits; bits++) {
-		const struct node *node;
-
 		if (!used[bits])
 			continue;
 		write_cidr_key(key, address, bits);
-		node =
-		    find_node(index, key, CIDR_KEY, hash_bytes(key, CIDR_KEY));
-		for (size_t i = 0; node != NULL && i < node->count; i++) {
-			const struct entry *entry =
-			    &index->entries[node->first + i];
-
-			if (reaches(entry, special))
-				found(entry->rule, entry->target, arg);
-		}
+		visit_node(walk, find_node(walk->index, key, CIDR_KEY,
+				     hash_bytes(key, CIDR_KEY)));
 	}
 }
 
 static void
-find_by_address(const struct index *index, const struct address *address,
+find(struct walk *walk, const struct facts *facts)
+{
+	const struct cidr cidr = { .address = facts->literal,
+		.bits = (uint8_t)(facts->literal.length * 8) };
+
+	if (facts->by_name && facts->host.length > 0) {
+		walk->name = &facts->host;
+		visit_zones(walk);
+	} else if (!facts->by_name && facts->literal.length > 0) {
+		walk->special = address_kind(&facts->literal) != ADDRESS_PUBLIC;
+		visit_cidrs(walk, &cidr);
+	}
+}
+
+void
+index_find_all(const struct index *index, const struct facts *facts,
     index_found *found, void *arg)
 {
-	const struct cidr cidr = { .address = *address,
-		.bits = (uint8_t)(address->length * 8) };
+	struct walk walk = { .index = index, .found = found, .arg = arg };
 
-	find_by_cidr(
-	    index, &cidr, address_kind(address) != ADDRESS_PUBLIC, found, arg);
+	find(&walk, facts);
 }
 
 void
 index_find(const struct index *index, const struct facts *facts,
     index_found *found, void *arg)
 {
-	const struct walk walk = {
-		.index = index, .name = &facts->host, .found = found, .arg = arg
-	};
+	struct walk walk = { .index = index,
+		.path = facts->stage == STAGE_REQUEST ? facts->path : NULL,
+		.found = found,
+		.arg = arg };
 
-	if (facts->by_name && facts->host.length > 0)
-		visit_zones(&walk);
-	else if (!facts->by_name && facts->literal.length > 0)
-		find_by_address(index, &facts->literal, found, arg);
+	find(&walk, facts);
 }
 
 void
@@ -373,7 +429,7 @@ index_find_wider(const struct index *index, const struct hostmatch *match,
     index_found *found, void *arg)
 {
 	struct hostname name = { .length = match->length };
-	const struct walk walk = { .index = index,
+	struct walk walk = { .index = index,
 		.name = &name,
 		.pattern = match,
 		.found = found,
@@ -387,5 +443,7 @@ void
 index_find_wider_cidr(const struct index *index, const struct cidr *cidr,
     index_found *found, void *arg)
 {
-	find_by_cidr(index, cidr, false, found, arg);
+	struct walk walk = { .index = index, .found = found, .arg = arg };
+
+	visit_cidrs(&walk, cidr);
 }

@@ -22,6 +22,13 @@ void index_free(struct index *index);
 typedef void index_found(const struct rule *rule, uint32_t target, void *arg);
 
 /* Every rule whose target is the facts' one; once for each of its patterns. */
+void index_find_all(const struct index *index, const struct facts *facts,
+    index_found *found, void *arg);
+
+/*
+ * The same without rules for other paths, once a path is known: but of those
+ * that differ in their paths alone, one is always told.  Perhaps twice.
+ */
 void index_find(const struct index *index, const struct facts *facts,
     index_found *found, void *arg);
 

@@ -49,6 +49,12 @@ next_token(struct cursor *in, bool path, uint16_t *ret)
 	return true;
 }
 
+bool
+pathmatch_next(struct cursor *path, uint16_t *ret)
+{
+	return next_token(path, true, ret);
+}
+
 static void
 count_tokens(struct pathmatch *match)
 {

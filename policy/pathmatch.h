@@ -50,6 +50,9 @@ void pathmatch_done(struct pathmatch *match);
 
 bool pathmatch_holds(const struct pathmatch *match, struct cursor text);
 
+/* The next token of a path that is written in its canonical form. */
+bool pathmatch_next(struct cursor *path, uint16_t *ret) MUST_CHECK;
+
 /* Whether wide holds wherever narrow does; false if unsure. */
 bool pathmatch_covers(
     const struct pathmatch *wide, const struct pathmatch *narrow);

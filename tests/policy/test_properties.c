@@ -4,11 +4,14 @@
  */
 #include "policy/explain.h"
 
+#include "policy/document.h"
 #include "policy/stack.h"
+#include "schema/status.h"
 #include "tests/policy/drafts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -216,6 +219,102 @@ a_layer_added_never_opens(void **state)
 	}
 }
 
+static void
+on_step(const struct rule *rule, const struct rule_match *match, void *arg)
+{
+	(void)rule;
+	(void)match;
+	(*(unsigned *)arg)++;
+}
+
+static const char *
+one_of(const char *const *list, size_t count)
+{
+	return list[drafts_chance((unsigned)count)];
+}
+
+/* Many rules of one host, so that they are found by their paths. */
+static struct policy *
+crowd(void)
+{
+	static const char *const paths[] = { "", ", \"path\": [\"/a\"]",
+		", \"path\": [\"/a/**\"]", ", \"path\": [\"/a/b\", \"/*\"]",
+		", \"path\": [\"/**/b\"]", ", \"path\": [\"/a/*/c\"]",
+		", \"path\": [\"/%40a/**\"]", ", \"path\": [\"/**\"]" };
+	static const char *const others[] = { "", ", \"methods\": [\"POST\"]",
+		", \"access\": \"write\"", ", \"query\": {\"q\": \"1\"}",
+		", \"port\": [443]" };
+	static const char *const hosts[] = { "a.test", "a.test", "*.a.test" };
+	char text[20000];
+	struct cursor_writer out = cursor_writer_of(text, sizeof(text));
+	struct problems problems = { 0 };
+	struct policy *policy = NULL;
+
+	cursor_put_text(&out, "{\"version\": 1, \"rules\": [");
+	for (unsigned i = 0; i < 60; i++) {
+		cursor_put_text(&out, i > 0 ? ",{\"id\": \"r" : "{\"id\": \"r");
+		cursor_put_decimal(&out, drafts_chance(1000) * 100 + i);
+		cursor_put_text(&out, "\", \"host\": [\"");
+		cursor_put_text(&out, one_of(hosts, 3));
+		cursor_put_text(&out, "\"]");
+		cursor_put_text(&out, one_of(paths + 1, 7));
+		/* A deny that asks for a query shadows nobody. */
+		cursor_put_text(&out, drafts_chance(8) == 0
+					  ? ", \"query\": {\"q\": \"1\"},"
+					    "\"action\": \"deny\""
+					  : one_of(others, 5));
+		cursor_put_u8(&out, '}');
+	}
+	cursor_put_text(&out, "]}");
+	assert_true(cursor_written(&out));
+	if (document_load(cursor_of(text, out.used), "crowd", &policy,
+		&problems) != STATUS_OK)
+		policy = NULL;
+	problems_done(&problems);
+	return policy;
+}
+
+/* Who listens hears of every rule; the answer is the same without. */
+static void
+rules_are_found_by_their_paths(void **state)
+{
+	static const char *const ends[] = { "", "a", "a/", "a/b", "a/x/c", "b",
+		"@a/b", "%40a", "x/y/b", "c/d", "a?q=1", "c?q=1" };
+	static const char *const starts[] = { "https://a.test/",
+		"POST https://a.test/", "https://x.a.test/", "http://a.test/",
+		"@hello https://a.test/" };
+	static struct question question;
+	unsigned loaded = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < cases / 40; i++) {
+		struct policy *policy = crowd();
+
+		for (unsigned k = 0; policy != NULL && k < 40; k++) {
+			struct verdict a, b;
+			struct problem problem;
+			char words[200];
+			unsigned heard = 0;
+			int length = snprintf(words, sizeof(words), "%s%s",
+			    one_of(starts, 5), one_of(ends, 12));
+
+			assert_true(length > 0);
+			assert_int_equal(
+			    question_read(cursor_of(words, (size_t)length), 0,
+				&question, &problem),
+			    STATUS_OK);
+			policy_decide(policy, &question.facts, NULL, NULL, &a);
+			policy_decide(
+			    policy, &question.facts, on_step, &heard, &b);
+			assert_true(same(&a, &b));
+			assert_true(heard > 0);
+		}
+		loaded += policy != NULL;
+		policy_unref(policy);
+	}
+	assert_true(cases < 1000 || loaded > 10);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -226,6 +325,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(explain_agrees_with_decide),
 		cmocka_unit_test(the_thousandth_answer_is_the_first),
 		cmocka_unit_test(a_layer_added_never_opens),
+		cmocka_unit_test(rules_are_found_by_their_paths),
 	};
 
 	cases = drafts_cases(argc, argv);
