@@ -2,7 +2,9 @@
 
 #include "gateway/audit/query.h"
 #include "gateway/audit/summary.h"
+#include "gateway/audit/timeline.h"
 #include "gateway/cli/attest.h"
+#include "gateway/cli/export.h"
 #include "gateway/cli/inquiry.h"
 #include "gateway/cli/print.h"
 #include "gateway/proc/clock.h"
@@ -16,6 +18,7 @@
 
 static const char usage[] =
     "usage: exeat audit summary [RUN]          one screen of a run\n"
+    "       exeat audit timeline [RUN]         all that a run did, in order\n"
     "       exeat audit tail [-f] [-n N]       the last rows, and new ones\n"
     "       exeat audit show SEQ|REQUEST       one row or request, whole\n"
     "       exeat audit query                  the questions that have a "
@@ -27,18 +30,20 @@ static const char usage[] =
     "       exeat audit checkpoint             the newest signed checkpoint\n"
     "       exeat audit prove SEQ              one row, for who has no "
     "database\n"
+    "       exeat audit export                 all rows, as jsonl or csv\n"
     "\n"
     "  --audit DB     the database (default: exeat/audit.db in\n"
     "                 $XDG_STATE_HOME)\n"
     "  --json         for programs: a line a row; summary is one object\n"
-    "  --since AGE    rows not older than 90s, 10m, 24h or 7d (query)\n"
+    "  --since AGE    rows not older than 90s, 10m, 24h or 7d (query, export)\n"
     "  -f             wait for new rows, until interrupted (tail)\n"
     "  -n N           how many rows (tail; default 20)\n"
     "  --anchor FILE  checkpoints that were kept elsewhere (verify)\n"
+    "  --format F     jsonl or csv (export)\n"
     "  --key          print the key that checkpoints are signed with "
     "(verify)\n"
     "\n"
-    "Without RUN, summary shows the run that began last. The views for SQL\n"
+    "Without RUN it is the run that began last. The views for SQL\n"
     "are v_event, v_denied, v_open_intent and v_exec.\n"
     "\n"
     "  exeat audit query \"SELECT host, count(*) FROM v_denied GROUP BY "
@@ -200,35 +205,59 @@ print_summary(struct query *query, const struct inquiry *inquiry)
 	return fflush(stdout) == 0 ? COMMAND_OK : COMMAND_FAILED;
 }
 
+/* The run that is asked for, or the last one, as the value sbx. */
 static int
-run_summary(struct query *query, struct inquiry *inquiry)
+find_run(struct query *query, struct inquiry *inquiry, struct first *first)
 {
 	struct problem problem;
-	struct first first;
 
 	if (inquiry->word == NULL) {
-		if (ask_first(query, summary_last_run, inquiry, &first,
+		if (ask_first(query, summary_last_run, inquiry, first,
 			&problem) != STATUS_OK)
 			return complain(&problem);
-		if (!first.found) {
+		if (!first->found) {
 			(void)fputs(
 			    "exeat: there is no run in this audit\n", stderr);
 			return COMMAND_NO;
 		}
-		inquiry_add_text(inquiry, "sbx", first.text);
-		return print_summary(query, inquiry);
+		inquiry_add_text(inquiry, "sbx", first->text);
+		return COMMAND_OK;
 	}
 	inquiry_add_text(inquiry, "sbx", inquiry->word);
-	if (ask_first(query, summary_find_run, inquiry, &first, &problem) !=
+	if (ask_first(query, summary_find_run, inquiry, first, &problem) !=
 	    STATUS_OK)
 		return complain(&problem);
-	if (first.number == 0) {
+	if (first->number == 0) {
 		(void)fprintf(stderr,
 		    "exeat: there is no run \"%.80s\" in this audit\n",
 		    inquiry->word);
 		return COMMAND_NO;
 	}
-	return print_summary(query, inquiry);
+	return COMMAND_OK;
+}
+
+static int
+run_summary(struct query *query, struct inquiry *inquiry)
+{
+	struct first first;
+	int code = find_run(query, inquiry, &first);
+
+	return code == COMMAND_OK ? print_summary(query, inquiry) : code;
+}
+
+/* ---- timeline ---- */
+
+static int
+run_timeline(struct query *query, struct inquiry *inquiry)
+{
+	struct first first;
+	int code = find_run(query, inquiry, &first);
+
+	if (code != COMMAND_OK)
+		return code;
+	return ask_and_print(query,
+	    inquiry->json ? timeline_rows : timeline_lines, inquiry,
+	    PRINT_LINES);
 }
 
 /* ---- tail ---- */
@@ -387,12 +416,14 @@ static const struct {
 	int (*run)(struct query *query, struct inquiry *inquiry);
 } subcommands[] = {
 	{ "summary", run_summary },
+	{ "timeline", run_timeline },
 	{ "tail", run_tail },
 	{ "show", run_show },
 	{ "query", run_query },
 	{ "verify", attest_verify },
 	{ "checkpoint", attest_checkpoint },
 	{ "prove", attest_prove },
+	{ "export", export_rows },
 };
 
 static int

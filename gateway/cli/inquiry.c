@@ -84,6 +84,14 @@ take_anchor(struct inquiry *inquiry, const char *text, struct problem *reterr)
 }
 
 static int
+take_format(struct inquiry *inquiry, const char *text, struct problem *reterr)
+{
+	(void)reterr;
+	inquiry->format = text;
+	return STATUS_OK;
+}
+
+static int
 take_key(struct inquiry *inquiry, const char *text, struct problem *reterr)
 {
 	(void)text;
@@ -128,6 +136,7 @@ static const struct {
 	{ "--audit", true, take_database },
 	{ "--since", true, take_since },
 	{ "--anchor", true, take_anchor },
+	{ "--format", true, take_format },
 	{ "--key", false, take_key },
 	{ "-n", true, take_count },
 	{ "-f", false, take_follow },

@@ -4,6 +4,8 @@
 Every change must be found, and told where it is.
 """
 import contextlib
+import csv
+import io
 import json
 import os
 import random
@@ -477,6 +479,64 @@ class Proven(Case):
         self.assertEqual(done.returncode, 1)
         self.assertIn("in no block", done.stderr)
         self.assertEqual(audit(self.original, "prove", "x").returncode, 125)
+
+
+class Told(Case):
+    """What is read of a run, and given to other programs."""
+
+    def test_timeline_has_the_run_from_its_first_row_to_its_last(self):
+        done = audit(self.original, "timeline", "run-a2", "--json")
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({row["sandbox"] for row in rows}, {"run-a2"})
+        self.assertEqual(rows[0]["kind"], "sandbox_start")
+        self.assertEqual(rows[-1]["kind"], "sandbox_end")
+        self.assertEqual(len(rows), 110 + 4)
+        text = audit(self.original, "timeline", "run-a2").stdout
+        self.assertIn("sandbox_start", text)
+        self.assertIn("+0.000", text)
+        self.assertEqual(
+            audit(self.original, "timeline", "run-none").returncode, 1)
+        last = audit(self.original, "timeline", "--json").stdout
+        self.assertEqual(json.loads(last.splitlines()[0])["sandbox"],
+                         "run-a3")
+
+    def test_export_has_every_row_in_both_forms(self):
+        with contextlib.closing(sqlite3.connect(self.original)) as database:
+            cursor = database.execute("SELECT * FROM v_event ORDER BY seq")
+            names = [column[0] for column in cursor.description]
+            rows = cursor.fetchall()
+        done = audit(self.original, "export", "--format", "jsonl")
+        found = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([row["seq"] for row in found],
+                         [row[0] for row in rows])
+        self.assertEqual(found[7]["host"], rows[7][names.index("host")])
+        done = audit(self.original, "export", "--format", "csv")
+        found = list(csv.reader(io.StringIO(done.stdout)))
+        self.assertEqual(found[0], names)
+        self.assertEqual(
+            [row[:5] for row in found[1:]],
+            [[str(value) for value in row[:5]] for row in rows])
+        self.assertEqual(
+            audit(self.original, "export", "--format", "xml").returncode, 125)
+
+    def test_export_goes_on_behind_the_limit_of_a_question(self):
+        path = self.copy()
+        columns = ", ".join(self.tables["event"][1:])
+        change(path, "WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL "
+                     "SELECT i + 1 FROM n WHERE i < 13000) INSERT INTO event "
+                     f"SELECT i, {columns} FROM n JOIN event WHERE seq = 9")
+        done = audit(path, "export", "--format", "csv")
+        self.assertEqual(done.stdout.count("\n"),
+                         self.blocks[-1][2] + 12001 + 1)
+
+    def test_spreadsheet_takes_no_text_for_a_formula(self):
+        path = self.copy()
+        change(path, "UPDATE event SET object = '=HYPERLINK(\"x\")' "
+                     "WHERE seq = 9")
+        done = audit(path, "export", "--format", "csv")
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        self.assertEqual(rows[8]["object"], "'=HYPERLINK(\"x\")")
 
 
 class Killed(Case):
