@@ -1,5 +1,6 @@
 #include "gateway/cli/task.h"
 
+#include "gateway/cli/program.h"
 #include "gateway/cli/settings.h"
 #include "schema/cursor.h"
 #include "schema/status.h"
@@ -356,6 +357,37 @@ find_audit(
 	return STATUS_OK;
 }
 
+static int
+check_program(const struct task *task, const char *path, struct problem *reterr)
+{
+	if (!task_can_write(task, path))
+		return STATUS_OK;
+	(void)problem_set(reterr,
+	    "the sandbox could replace %s, which runs outside of it", path);
+	return problem_cure(reterr,
+	    "name another folder: --workspace DIR, or install Exeat elsewhere");
+}
+
+/* What is not found here is missed by who starts it, in its own words. */
+static int
+check_programs(const struct task *task, struct problem *reterr)
+{
+	static const char *const siblings[] = { "exeat-launch", "exeat-gateway",
+		"exeat-audit" };
+	struct program program;
+	struct place own;
+	int status = place_of("/proc/self/exe", false, &own, reterr);
+
+	if (status == STATUS_OK)
+		status = check_program(task, own.path, reterr);
+	for (size_t i = 0;
+	     status == STATUS_OK && i < sizeof(siblings) / sizeof(siblings[0]);
+	     i++)
+		if (program_find(siblings[i], &program, NULL) == STATUS_OK)
+			status = check_program(task, program.path, reterr);
+	return status;
+}
+
 int
 task_read(struct task *ret, int argc, char **argv,
     const struct settings *settings, struct problem *reterr)
@@ -368,6 +400,8 @@ task_read(struct task *ret, int argc, char **argv,
 		return STATUS_OK;
 	if (status == STATUS_OK)
 		status = find_workspace(ret, settings, reterr);
+	if (status == STATUS_OK)
+		status = check_programs(ret, reterr);
 	if (status == STATUS_OK)
 		status = find_audit(ret, settings, reterr);
 	if (status == STATUS_OK)

@@ -393,6 +393,16 @@ class Run(unittest.TestCase):
         self.fails(self.run_it("--audit", "audit.db", "true"),
                    "could write the audit database")
 
+    def test_workspace_or_mount_with_our_programs_is_refused(self):
+        # The next run would start what the sandbox put in their place.
+        for words in (("--workspace", self.bin),
+                      ("--mount", self.bin + ":/b:rw")):
+            self.fails(self.run_it(*words, "true"),
+                       "which runs outside of it")
+        self.command_never_started()
+        code, _, err = self.run_it("--mount", self.bin + ":/b", "true")
+        self.assertEqual(code, 0, err)
+
     def test_home_as_workspace_is_refused(self):
         self.fails(self.run_it("--workspace", self.home, "true"),
                    "holds the home directory")
