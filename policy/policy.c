@@ -12,6 +12,8 @@ struct policy {
 	struct index *index;
 	char *name;
 	unsigned references;
+	bool stamped;
+	uint8_t digest[POLICY_DIGEST];
 };
 
 static void
@@ -50,6 +52,19 @@ policy_new(const char *name, struct rule *rules, size_t count)
 		return NULL;
 	}
 	return policy;
+}
+
+void
+policy_stamp(struct policy *policy, const uint8_t sha256[POLICY_DIGEST])
+{
+	memcpy(policy->digest, sha256, sizeof(policy->digest));
+	policy->stamped = true;
+}
+
+const uint8_t *
+policy_digest(const struct policy *policy)
+{
+	return policy->stamped ? policy->digest : NULL;
 }
 
 const struct policy *

@@ -11,6 +11,7 @@
 #include "schema/attr.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct index;
 struct policy;
@@ -21,6 +22,16 @@ struct policy;
  */
 struct policy *policy_new(const char *name, struct rule *rules, size_t count)
     MUST_CHECK;
+
+/*
+ * Says which text it was made of, before it is shared: rows name a policy by
+ * its SHA-256.
+ */
+#define POLICY_DIGEST 32
+void policy_stamp(struct policy *policy, const uint8_t sha256[POLICY_DIGEST]);
+
+/* NULL when nobody said; borrows from policy. */
+const uint8_t *policy_digest(const struct policy *policy);
 
 /* Counting does not change what a policy says, so it may be const. */
 const struct policy *policy_ref(const struct policy *policy);

@@ -25,14 +25,16 @@
 #define LIMIT_UPGRADE 64 /* a protocol's name in Upgrade */
 #define LIMIT_TOOLRC 1048576 /* a tool's configuration file */
 #define LIMIT_SET_HOSTS 1024 /* hosts that one tool's files name */
-#define LIMIT_ASK_S 86400 /* a person is asked, or trusted, for a day at most \
-			   */
+#define LIMIT_ASK_S                                               \
+	86400 /* a person is asked, or trusted, for a day at most \
+	       */
 #define LIMIT_ASK_ID 31 /* four letters, a dash and a number */
 #define LIMIT_ASK_TARGET 2048 /* a person cannot read more than that */
 #define LIMIT_ASK_HOLD_MS 60000 /* clients give up; the question stays */
 #define LIMIT_QUESTIONS 64 /* open at once: more is no asking any more */
-#define LIMIT_APPROVALS 1024 /* questions and answers that stand, 3 KiB each \
-			      */
+#define LIMIT_APPROVALS                                      \
+	1024 /* questions and answers that stand, 3 KiB each \
+	      */
 #define LIMIT_DESK_CALLERS 16 /* commands that speak to one run at once */
 #define LIMIT_ASK_USES 1000000 /* past this a count means nothing */
 #define LIMIT_CONFLICTS 1000000 /* pairs of rules compared for conflicts */

@@ -44,6 +44,24 @@ order_begin_read(struct cursor body, struct order_begin *ret)
 }
 
 void
+order_swap_write(const struct order_swap *swap, struct cursor_writer *out)
+{
+	cursor_put_string(out, swap->by);
+}
+
+int
+order_swap_read(struct cursor body, struct order_swap *ret)
+{
+	struct order_swap swap;
+
+	if (!cursor_string(&body, swap.by, sizeof(swap.by)) ||
+	    !cursor_is_empty(&body))
+		return STATUS_MALFORMED;
+	*ret = swap;
+	return STATUS_OK;
+}
+
+void
 order_failed_write(const struct problem *problem, struct cursor_writer *out)
 {
 	cursor_put_string(out, problem->text);

@@ -2,8 +2,10 @@
  * order - what a parent tells its gateway, and what it hears back.
  *
  * Down: one ORDER_LAYER for each policy of the stack (its text as a sealed
- * memfd), then ORDER_BEGIN, later ORDER_STOP.  Up: ORDER_READY once the run
- * can start, ORDER_FAILED when it cannot, ORDER_TALLY as the last word.
+ * memfd), then ORDER_BEGIN; for another policy its layers and ORDER_SWAP,
+ * answered by ORDER_SWAPPED or ORDER_KEPT; later ORDER_STOP.  Up: ORDER_READY
+ * once the run can start, ORDER_FAILED when it cannot, ORDER_TALLY as the last
+ * word.
  */
 #ifndef SCHEMA_ORDER_H
 #define SCHEMA_ORDER_H
@@ -39,7 +41,14 @@ void order_begin_write(
     const struct order_begin *begin, struct cursor_writer *out);
 int order_begin_read(struct cursor body, struct order_begin *ret) MUST_CHECK;
 
-/* ORDER_FAILED: the text and the cure of a problem. */
+/* ORDER_SWAP: the layers sent since the last change are the policy now. */
+struct order_swap {
+	char by[LIMIT_PRINCIPAL + 1]; /* who wants it, for the audit */
+};
+void order_swap_write(const struct order_swap *swap, struct cursor_writer *out);
+int order_swap_read(struct cursor body, struct order_swap *ret) MUST_CHECK;
+
+/* ORDER_FAILED and ORDER_KEPT: the text and the cure of a problem. */
 void order_failed_write(
     const struct problem *problem, struct cursor_writer *out);
 int order_failed_read(struct cursor body, struct problem *ret) MUST_CHECK;

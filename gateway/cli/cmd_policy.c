@@ -6,6 +6,7 @@
 #include "gateway/cli/expand.h"
 #include "gateway/cli/layering.h"
 #include "gateway/cli/outlet.h"
+#include "gateway/cli/policy_set.h"
 #include "gateway/proc/clock.h"
 #include "policy/describe.h"
 #include "policy/explain.h"
@@ -28,6 +29,7 @@ static const char usage[] =
     "       exeat policy compare [--json] BEFORE... -- AFTER...\n"
     "       exeat policy replay [--json] FILE... [--audit DB] [--run RUN]\n"
     "       exeat policy suggest [--audit DB] [--run RUN]\n"
+    "       exeat policy set RUN FILE...\n"
     "\n"
     "check reads policies as `exeat run` would: it lists everything that is\n"
     "wrong with them, each with its line and what to write instead, or says\n"
@@ -49,6 +51,11 @@ static const char usage[] =
     "replay puts all that runs asked for to the policies, and tells what\n"
     "would now be answered otherwise.  suggest writes the smallest policy\n"
     "for all that was allowed or, in an observed run, tried.\n"
+    "\n"
+    "set puts other policies in force for a run that is under way, in place\n"
+    "of those it was started with: all of them or, when something is wrong,\n"
+    "none.  The next request is judged by them, and what they do not allow is\n"
+    "ended; the machine's ceiling stays over the run.\n"
     "\n"
     "  --url URL         https, http, wss, ws, ssh, tcp or udp\n"
     "  --method METHOD   of the request (default: GET)\n"
@@ -501,6 +508,15 @@ run_suggest(const struct files *files, const struct options *options)
 	return cmd_replay_suggest(&from);
 }
 
+static int
+run_set(const struct files *files, const struct options *options)
+{
+	(void)options;
+	if (files->count < 2)
+		return usage_error("set needs a run and a policy file");
+	return policy_set(files->names[0], files->names + 1, files->count - 1);
+}
+
 static const struct verb {
 	const char *name;
 	int (*run)(const struct files *files, const struct options *options);
@@ -511,6 +527,7 @@ static const struct verb {
 	{ "compare", run_compare },
 	{ "replay", run_replay },
 	{ "suggest", run_suggest },
+	{ "set", run_set },
 };
 
 static int
@@ -561,7 +578,7 @@ run_policy(int argc, char **argv)
 
 const struct command cmd_policy = {
 	.name = "policy",
-	.summary = "check, explain, test and compare policies",
+	.summary = "check, test, compare and change policies",
 	.usage = usage,
 	.run = run_policy,
 };

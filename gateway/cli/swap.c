@@ -21,7 +21,7 @@ struct swap {
 	enum swap_state state;
 	struct policies layers;
 	size_t kept; /* of them the writer has said that it keeps */
-	char by[LIMIT_PRINCIPAL + 1];
+	struct order_swap last; /* who wants it */
 };
 
 struct swap *
@@ -116,7 +116,7 @@ swap_begin(struct swap *swap, struct policies *layers, const char *by,
 		policies_done(&swap->layers);
 		return status;
 	}
-	memcpy(swap->by, by, strlen(by) + 1);
+	memcpy(swap->last.by, by, strlen(by) + 1);
 	swap->kept = 0;
 	swap->state = SWAP_TOLD;
 	return STATUS_OK;
@@ -130,7 +130,7 @@ send_layers(struct swap *swap)
 	    frame_begin(FRAME_ORDER_SWAP, packet, sizeof(packet));
 	int status = policies_send(&swap->layers, swap->order.gateway);
 
-	cursor_put_string(&out, swap->by);
+	order_swap_write(&swap->last, &out);
 	if (status == STATUS_OK)
 		status = channel_send(swap->order.gateway, &out, NULL, 0);
 	if (status == STATUS_OK)

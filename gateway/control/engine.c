@@ -19,6 +19,7 @@
 #include "gateway/tls/stream.h"
 #include "gateway/tls/trust_store.h"
 #include "policy/stack.h"
+#include "schema/json.h"
 #include "schema/limits.h"
 #include "schema/problem.h"
 #include "schema/status.h"
@@ -116,7 +117,6 @@ engine_start(struct loop *loop, struct sink *sink,
 		clock_wall_us(), reterr) != STATUS_OK)
 		goto fail;
 	engine->has_run = true;
-	memcpy(engine->run.digests, order->digests, sizeof(order->digests));
 	engine->roots = trust_store_new(reterr);
 	if (engine->roots == NULL)
 		goto fail;
@@ -197,6 +197,68 @@ engine_listen(struct engine *engine, const int fds[HANDOFF_FD_COUNT],
 		return STATUS_PROBLEM;
 	return trust_store_bundle(
 	    engine->roots, engine->run.ca, ret_bundle, reterr);
+}
+
+static void
+write_digests(struct json *j, const char *key, const struct stack *stack)
+{
+	static const char hex[] = "0123456789abcdef";
+
+	json_open(j, key, '[');
+	for (size_t i = 0; i < stack_count(stack); i++) {
+		const uint8_t *digest = policy_digest(stack_layer(stack, i));
+		char text[2 * POLICY_DIGEST + 1] = "";
+
+		for (size_t k = 0; digest != NULL && k < POLICY_DIGEST; k++) {
+			text[2 * k] = hex[digest[k] >> 4];
+			text[2 * k + 1] = hex[digest[k] & 15];
+		}
+		json_text(j, NULL, text);
+	}
+	json_close(j, ']');
+}
+
+static int
+record_swap(
+    const struct engine *engine, const struct stack *stack, const char *by)
+{
+	unsigned char detail[LIMIT_EVENT_DETAIL];
+	struct cursor_writer out = cursor_writer_of(detail, sizeof(detail));
+	struct json j = json_to(&out);
+	struct event event = event_empty();
+
+	json_open(&j, NULL, '{');
+	json_text(&j, "by", by);
+	write_digests(&j, "old", engine->run.stack);
+	write_digests(&j, "new", stack);
+	json_close(&j, '}');
+	if (!cursor_written(&out) || !sink_is_open(engine->plane.sink))
+		return STATUS_CLOSED;
+	event.kind = EVENT_ADMIN;
+	event.verdict = EVENT_INFO;
+	event.ts_us = clock_wall_us();
+	event.object = cursor_of_text("policy_set");
+	event.detail = cursor_of(out.bytes, out.used);
+	return sink_put(engine->plane.sink, &event, NULL);
+}
+
+int
+engine_swap(struct engine *engine, struct stack *stack, const char *by,
+    struct problem *reterr)
+{
+	struct stack *old = engine->run.stack;
+
+	if (record_swap(engine, stack, by) != STATUS_OK) {
+		stack_unref(stack);
+		return problem_set(reterr,
+		    "the audit takes no rows, so the policy stays as it is");
+	}
+	engine->run.stack = stack;
+	consent_clear(engine->plane.consent);
+	table_judge_again(engine->plane.table);
+	/* Flows and requests hold on to the one that they were judged by. */
+	stack_unref(old);
+	return STATUS_OK;
 }
 
 struct consent *

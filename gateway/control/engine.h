@@ -21,11 +21,10 @@ struct problem;
 struct sink;
 struct stack;
 
-/* One layer's digest for each layer of the stack. */
+/* Each layer of the stack is stamped with its digest. */
 struct engine_order {
 	struct order_begin identity;
 	struct stack *stack; /* takes the reference, also on failure */
-	uint8_t digests[LIMIT_LAYERS][ORDER_DIGEST];
 };
 
 /* loop and sink are borrowed and outlive it.  NULL: *reterr tells why. */
@@ -39,6 +38,14 @@ void engine_free(struct engine *engine);
  */
 int engine_listen(struct engine *engine, const int fds[HANDOFF_FD_COUNT],
     int *ret_bundle, struct problem *reterr) MUST_CHECK;
+
+/*
+ * Puts another policy in force; takes the reference, also on failure.  by is
+ * who wants it.  A row says so first; then the next request is judged by it,
+ * what it does not allow is ended, and questions are asked anew.
+ */
+int engine_swap(struct engine *engine, struct stack *stack, const char *by,
+    struct problem *reterr) MUST_CHECK;
 
 /* Accepts nothing more and ends every flow; their last rows are put. */
 void engine_stop(struct engine *engine, enum reason reason);

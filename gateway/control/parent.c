@@ -36,8 +36,11 @@ struct parent {
 	int handoff_fd;
 	enum parent_phase phase;
 	bool in_order; /* it was stopped, not cut off */
+	/* Of the policy that is coming in: at first, and at every change. */
 	struct policy *layers[LIMIT_LAYERS];
 	size_t count;
+	bool broken; /* one of them cannot be loaded */
+	struct problem fault;
 	struct engine_order order;
 	struct engine *engine;
 	struct adopt *adopt;
@@ -186,13 +189,46 @@ on_layer(struct parent *parent, const struct frame *frame, struct fdpass *fds)
 	}
 	status = load(fd, layer.name, &parent->layers[parent->count], &problem);
 	(void)close(fd);
-	if (status != STATUS_OK) {
-		say_failed(parent, &problem);
+	if (status == STATUS_OK) {
+		policy_stamp(parent->layers[parent->count++], layer.sha256);
 		return;
 	}
-	memcpy(parent->order.digests[parent->count], layer.sha256,
-	    sizeof(layer.sha256));
-	parent->count++;
+	/* A run that has begun goes on with the policy that it has. */
+	if (parent->phase == PARENT_LOADING) {
+		say_failed(parent, &problem);
+	} else {
+		parent->broken = true;
+		parent->fault = problem;
+	}
+}
+
+/* The stack has its own references. */
+static void
+drop_layers(struct parent *parent)
+{
+	for (size_t i = 0; i < parent->count; i++)
+		policy_unref(parent->layers[i]);
+	parent->count = 0;
+	parent->broken = false;
+}
+
+static int
+make_stack(struct parent *parent, struct stack **ret, struct problem *reterr)
+{
+	struct stack *stack = NULL;
+
+	if (parent->broken) {
+		*reterr = parent->fault;
+		drop_layers(parent);
+		return STATUS_PROBLEM;
+	}
+	stack = stack_new(
+	    (const struct policy *const *)parent->layers, parent->count);
+	drop_layers(parent);
+	if (stack == NULL)
+		return problem_set(reterr, "there is no memory");
+	*ret = stack;
+	return STATUS_OK;
 }
 
 /* ---- questions to a person ---- */
@@ -254,10 +290,10 @@ on_approval(
 static int
 begin(struct parent *parent, struct problem *reterr)
 {
-	parent->order.stack = stack_new(
-	    (const struct policy *const *)parent->layers, parent->count);
-	if (parent->order.stack == NULL)
-		return problem_set(reterr, "there is no memory");
+	int status = make_stack(parent, &parent->order.stack, reterr);
+
+	if (status != STATUS_OK)
+		return status;
 	parent->engine =
 	    engine_start(parent->loop, parent->sink, &parent->order, reterr);
 	if (parent->engine == NULL)
@@ -295,6 +331,41 @@ on_begin(struct parent *parent, const struct frame *frame, struct fdpass *fds)
 }
 
 static void
+say_swapped(struct parent *parent, const struct problem *problem)
+{
+	unsigned char packet[1024];
+	struct cursor_writer out = frame_begin(
+	    problem == NULL ? FRAME_ORDER_SWAPPED : FRAME_ORDER_KEPT, packet,
+	    sizeof(packet));
+
+	if (problem != NULL)
+		order_failed_write(problem, &out);
+	if (channel_send(parent->channel, &out, NULL, 0) != STATUS_OK)
+		channel_end(parent->channel, STATUS_CLOSED);
+}
+
+/* Without a layer there is nothing to put in force, not even a denial. */
+static void
+on_swap(struct parent *parent, const struct frame *frame, struct fdpass *fds)
+{
+	struct order_swap swap;
+	struct problem problem = { .text = "" };
+	struct stack *stack = NULL;
+	int status;
+
+	(void)fds;
+	if (order_swap_read(frame->body, &swap) != STATUS_OK ||
+	    (parent->count == 0 && !parent->broken)) {
+		channel_end(parent->channel, STATUS_MALFORMED);
+		return;
+	}
+	status = make_stack(parent, &stack, &problem);
+	if (status == STATUS_OK)
+		status = engine_swap(parent->engine, stack, swap.by, &problem);
+	say_swapped(parent, status == STATUS_OK ? NULL : &problem);
+}
+
+static void
 on_stop(struct parent *parent, const struct frame *frame, struct fdpass *fds)
 {
 	(void)fds;
@@ -316,6 +387,8 @@ static const struct message {
 	{ FRAME_ORDER_BEGIN, PARENT_LOADING, on_begin },
 	{ FRAME_ORDER_STOP, PARENT_LOADING, on_stop },
 	{ FRAME_ORDER_STOP, PARENT_RUNNING, on_stop },
+	{ FRAME_ORDER_LAYER, PARENT_RUNNING, on_layer },
+	{ FRAME_ORDER_SWAP, PARENT_RUNNING, on_swap },
 	{ FRAME_APPROVAL_ANSWER, PARENT_RUNNING, on_approval },
 };
 
@@ -379,8 +452,7 @@ parent_free(struct parent *parent)
 		return;
 	adopt_free(parent->adopt);
 	engine_free(parent->engine);
-	for (size_t i = 0; i < parent->count; i++)
-		policy_unref(parent->layers[i]);
+	drop_layers(parent);
 	if (parent->drain != NULL)
 		event_free(parent->drain);
 	channel_free(parent->channel);

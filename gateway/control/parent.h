@@ -1,9 +1,10 @@
 /*
  * parent - the channel to whoever started this gateway.
  *
- * A table says which message is legal when: layers, then one BEGIN, later one
- * STOP.  Anything else, or the parent's end, ends the run: flows are closed,
- * their rows are put, and the loop stops.
+ * A table says which message is legal when: layers, then one BEGIN; later
+ * layers and a SWAP for each change of the policy, answers to questions, and
+ * one STOP.  Anything else, or the parent's end, ends the run: flows are
+ * closed, their rows are put, and the loop stops.
  */
 #ifndef GATEWAY_CONTROL_PARENT_H
 #define GATEWAY_CONTROL_PARENT_H

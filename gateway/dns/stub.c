@@ -6,6 +6,7 @@
 #include "gateway/proc/log.h"
 #include "gateway/run/run.h"
 #include "policy/facts.h"
+#include "policy/policy.h"
 #include "policy/rule.h"
 #include "policy/stack.h"
 #include "policy/verdict.h"
@@ -135,10 +136,12 @@ record(struct stub *stub, const struct dns_query *query,
 	event.object = cursor_of_text(name);
 	event.host = cursor_of(query->host.text, query->host.length);
 	event.status = rcode;
-	digest = run_digest(stub->run, ruling->verdict.policy);
+	digest = ruling->verdict.policy == NULL
+		     ? NULL
+		     : policy_digest(ruling->verdict.policy);
 	if (ruling->verdict.rule != NULL && digest != NULL) {
 		event.rule = cursor_of_text(rule_id(ruling->verdict.rule));
-		event.policy = cursor_of(digest, ORDER_DIGEST);
+		event.policy = cursor_of(digest, POLICY_DIGEST);
 	}
 	run_count(stub->run, &event);
 	if (sink_put(stub->sink, &event, NULL) != STATUS_OK)

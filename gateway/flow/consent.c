@@ -7,6 +7,7 @@
 #include "gateway/proc/log.h"
 #include "gateway/proto/request.h"
 #include "gateway/run/run.h"
+#include "policy/policy.h"
 #include "policy/rule.h"
 #include "schema/json.h"
 #include "schema/status.h"
@@ -345,8 +346,7 @@ make_question(
 {
 	const struct flow *flow = request->flow;
 	const struct rule *rule = request->verdict->rule;
-	const uint8_t *digest =
-	    run_digest(flow->plane->run, request->verdict->policy);
+	const uint8_t *digest = policy_digest(request->verdict->policy);
 	struct approval_question question = { .port = flow->wanted.port,
 		.tls = flow->protocol == SNIFF_TLS,
 		.timeout_s = rule->ask.timeout_s,

@@ -9,6 +9,7 @@
 #include "gateway/proto/response.h"
 #include "gateway/run/run.h"
 #include "policy/rule.h"
+#include "policy/stack.h"
 #include "schema/status.h"
 
 #include <assert.h>
@@ -33,6 +34,10 @@ struct exchange {
 	struct loop_deferred freeing;
 
 	struct verdict verdict;
+	struct stack *judge; /* that gave it; kept while it names a rule */
+	/* Copies, for when the policy changes and the head is gone. */
+	unsigned char *words;
+	struct cursor query, upgrade;
 	struct consent_ask ask;
 	struct sink_wait row;
 	bool waits_for_row;
@@ -85,7 +90,11 @@ row_of(const struct exchange *exchange, enum reason reason)
 static void
 free_now(void *arg)
 {
-	free(arg);
+	struct exchange *exchange = arg;
+
+	stack_unref(exchange->judge);
+	free(exchange->words);
+	free(exchange);
 }
 
 /* The one end: its row, then both legs, then (later) its memory. */
@@ -244,15 +253,26 @@ describe(struct exchange *exchange, struct cursor query)
 	    sizeof(exchange->method));
 }
 
+static void
+keep_judge(struct exchange *exchange, struct stack *judge)
+{
+	if (judge != NULL)
+		(void)stack_ref(judge);
+	stack_unref(exchange->judge);
+	exchange->judge = judge;
+}
+
 static enum reason
 judge(struct exchange *exchange)
 {
 	struct flow *flow = exchange->flow;
 
 	if (flow_is_condemned(flow)) {
+		keep_judge(exchange, flow->judge);
 		exchange->verdict = flow->verdict;
 		return flow->reason;
 	}
+	keep_judge(exchange, flow->plane->run->stack);
 	return judge_request(
 	    flow, exchange->request, exchange->path, &exchange->verdict);
 }
@@ -358,6 +378,25 @@ begin(struct exchange *exchange)
 		refuse(exchange, reason);
 }
 
+static bool
+copy_words(struct exchange *exchange, const struct request *request)
+{
+	size_t query = request->query.left, upgrade = request->upgrade.left;
+
+	if (query + upgrade == 0)
+		return true;
+	exchange->words = malloc(query + upgrade);
+	if (exchange->words == NULL)
+		return false;
+	if (query > 0)
+		memcpy(exchange->words, request->query.at, query);
+	if (upgrade > 0)
+		memcpy(exchange->words + query, request->upgrade.at, upgrade);
+	exchange->query = cursor_of(exchange->words, query);
+	exchange->upgrade = cursor_of(exchange->words + query, upgrade);
+	return true;
+}
+
 bool
 exchange_begin(struct flow *flow, struct leg *server,
     const struct exchange_host *host, const struct request *request,
@@ -367,6 +406,10 @@ exchange_begin(struct flow *flow, struct leg *server,
 
 	if (exchange == NULL)
 		return false;
+	if (!copy_words(exchange, request)) {
+		free(exchange);
+		return false;
+	}
 	exchange->flow = flow;
 	exchange->server = server;
 	exchange->host = *host;
@@ -387,6 +430,48 @@ void
 exchange_abort(struct exchange *exchange, enum reason reason)
 {
 	finish(exchange, reason, LEG_RESET, LEG_RESET);
+}
+
+/* Why the policy that is in force now does not let it go on, or none. */
+static enum reason
+judge_now(const struct exchange *exchange, struct verdict *ret)
+{
+	struct flow *flow = exchange->flow;
+	struct request head = *exchange->request;
+	enum reason reason;
+
+	head.query = exchange->query;
+	head.upgrade = exchange->upgrade;
+	reason = judge_request(flow, &head, exchange->path, ret);
+	if (ret->kind == VERDICT_ASK)
+		return REASON_POLICY_CHANGED;
+	if (reason == REASON_NONE && exchange->client != NULL &&
+	    !judge_may_reach(flow, &head, exchange->path))
+		return REASON_POLICY_CHANGED;
+	return reason;
+}
+
+void
+exchange_judge_again(struct exchange *exchange)
+{
+	struct verdict verdict;
+	enum reason reason;
+
+	if (exchange->state == EXCHANGE_CONSENTING ||
+	    exchange->state == EXCHANGE_OVER)
+		return;
+	reason = judge_now(exchange, &verdict);
+	/* What goes on does so by the rule that let it through. */
+	if (reason == REASON_NONE)
+		return;
+	keep_judge(exchange, exchange->flow->plane->run->stack);
+	exchange->verdict = verdict;
+	if (exchange->waits_for_row)
+		exchange->failed = reason;
+	else if (exchange->responded)
+		finish(exchange, reason, LEG_RESET, LEG_RESET);
+	else
+		refuse(exchange, reason);
 }
 
 bool

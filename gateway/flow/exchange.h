@@ -38,7 +38,8 @@ struct exchange_host {
 /*
  * Begins with a request that the server leg has read, and attaches to that
  * leg; it may be over when this returns, and then the leg has none.  request
- * and path are borrowed until exchange_releases_head(), or the leg's release.
+ * and path are borrowed until the leg's release, the bytes behind the
+ * request's cursors only until exchange_releases_head().
  * False when there is no memory.
  */
 bool exchange_begin(struct flow *flow, struct leg *server,
@@ -47,6 +48,12 @@ bool exchange_begin(struct flow *flow, struct leg *server,
 
 /* The flow is closing: a row with this reason, both legs released. */
 void exchange_abort(struct exchange *exchange, enum reason reason);
+
+/*
+ * The policy changed: ends it unless the new one allows it without asking.
+ * What waits for a person is judged when its question is taken back.
+ */
+void exchange_judge_again(struct exchange *exchange);
 
 /* Whether a person is asked: a client that leaves meanwhile gives up. */
 bool exchange_is_held(const struct exchange *exchange);

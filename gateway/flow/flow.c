@@ -4,6 +4,7 @@
 #include "gateway/proc/log.h"
 #include "gateway/run/run.h"
 #include "gateway/tls/stream.h"
+#include "policy/stack.h"
 
 #include <assert.h>
 #include <event2/event.h>
@@ -67,6 +68,7 @@ flow_free(struct flow *flow)
 		(void)close(flow->outside_fd);
 	stream_free(flow->inside);
 	stream_free(flow->outside);
+	stack_unref(flow->judge);
 	free(flow->early);
 	free(flow);
 }
@@ -95,6 +97,8 @@ flow_enter(struct flow *flow, enum flow_state state)
 	log_debug(
 	    "flow %lld: %s -> %s", (long long)flow->id, from->name, to->name);
 	assert((from->followers & 1U << state) != 0);
+	/* Taking down what a state made often means to end the flow. */
+	flow->ending = flow->ending || state == FLOW_CLOSING;
 	if (from->leave != NULL)
 		from->leave(flow);
 	flow->state = state;
@@ -122,6 +126,15 @@ flow_close(struct flow *flow, enum reason reason)
 	flow_enter(flow, FLOW_CLOSING);
 }
 
+void
+flow_judge_again(struct flow *flow)
+{
+	const struct flow_row *row = &flow->rows[flow->state];
+
+	if (row->judge_again != NULL && !flow_is_condemned(flow))
+		row->judge_again(flow);
+}
+
 bool
 flow_is_condemned(const struct flow *flow)
 {
@@ -131,7 +144,7 @@ flow_is_condemned(const struct flow *flow)
 bool
 flow_is_closing(const struct flow *flow)
 {
-	return flow->state == FLOW_CLOSING || flow->state == FLOW_CLOSED;
+	return flow->ending;
 }
 
 void

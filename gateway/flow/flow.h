@@ -46,6 +46,7 @@ struct flow;
 struct h1_server;
 struct intercept;
 struct pump;
+struct stack;
 struct stream;
 
 struct flow_row {
@@ -53,6 +54,11 @@ struct flow_row {
 	void (*enter)(struct flow *flow);
 	/* Frees what enter made, before the next state; may be NULL. */
 	void (*leave)(struct flow *flow);
+	/*
+	 * The policy changed: judges what is under way again.  NULL where
+	 * nothing is let through that will not be judged first.
+	 */
+	void (*judge_again)(struct flow *flow);
 	int deadline_ms; /* 0: none */
 	/* What follows when the deadline passes, and why. */
 	enum flow_state late;
@@ -71,6 +77,7 @@ struct flow {
 	struct plane *plane;
 	const struct flow_row *rows;
 	enum flow_state state;
+	bool ending; /* on its way to CLOSING: what is left may not ask again */
 	struct event *deadline;
 	struct loop_deferred freeing;
 
@@ -91,6 +98,7 @@ struct flow {
 	bool sniffed; /* protocol is known */
 	struct flow_hello hello;
 	struct verdict verdict;
+	struct stack *judge; /* that gave it; kept while it names a rule */
 
 	/* The world's side; the same. */
 	int outside_fd;
@@ -137,6 +145,9 @@ void flow_refuse(struct flow *flow, enum reason reason);
 
 /* Ends it: notes the reason (REASON_NONE: a clean end), enters CLOSING. */
 void flow_close(struct flow *flow, enum reason reason);
+
+/* The policy changed. */
+void flow_judge_again(struct flow *flow);
 
 bool flow_is_condemned(const struct flow *flow);
 bool flow_is_closing(const struct flow *flow);

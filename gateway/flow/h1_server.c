@@ -4,6 +4,7 @@
 #include "gateway/flow/exchange.h"
 #include "gateway/flow/flow.h"
 #include "gateway/flow/h1_client.h"
+#include "gateway/flow/judge.h"
 #include "gateway/flow/leg.h"
 #include "gateway/flow/record.h"
 #include "gateway/flow/refusal.h"
@@ -213,6 +214,8 @@ release(struct leg *leg, enum leg_end end)
 	struct h1_server *server = (struct h1_server *)leg;
 	int status;
 
+	/* A connection that was on its way has nobody to go to. */
+	upstream_cancel(STEAL(server->connecting));
 	drop_request(server);
 	/* The world need not wait until the client has left. */
 	if (server->client != NULL && !h1_client_is_alive(server->client))
@@ -712,4 +715,16 @@ h1_server_leave(struct flow *flow)
 	server->freeing =
 	    (struct loop_deferred){ .call = destroy, .arg = server };
 	loop_defer(flow->plane->loop, &server->freeing);
+}
+
+void
+h1_server_judge_again(struct flow *flow)
+{
+	struct h1_server *server;
+
+	judge_again(flow);
+	server = flow->server;
+	if (!flow_is_closing(flow) && server != NULL &&
+	    server->leg.exchange != NULL)
+		exchange_judge_again(server->leg.exchange);
 }

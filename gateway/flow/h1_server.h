@@ -15,4 +15,7 @@ struct flow;
 void h1_server_enter(struct flow *flow);
 void h1_server_leave(struct flow *flow);
 
+/* The policy changed: the connection first, then a request under way. */
+void h1_server_judge_again(struct flow *flow);
+
 #endif

@@ -72,15 +72,19 @@ names_agree(const struct flow *flow)
 
 /* Whether what was allowed is passed on without being looked into. */
 static bool
-is_opaque(const struct flow *flow)
+passes_unread(const struct flow *flow, const struct verdict *verdict)
 {
-	const struct verdict *verdict = &flow->verdict;
-
 	if (!verdict_allows(verdict) || verdict->tls == VERDICT_TLS_INSPECT)
 		return false;
 	/* "passthrough" is about TLS: clear HTTP is read all the same. */
 	return flow->protocol != SNIFF_HTTP1 ||
 	       verdict->rule->protocol != RULE_HTTP;
+}
+
+static bool
+is_opaque(const struct flow *flow)
+{
+	return passes_unread(flow, &flow->verdict);
 }
 
 bool
@@ -117,10 +121,54 @@ names_an_address(const struct rule *rule)
 	return rule != NULL && rule->address_count > 0;
 }
 
+/* The stack that gave a verdict lives as long as the verdict. */
+static void
+keep_verdict(struct flow *flow, const struct verdict *verdict)
+{
+	struct stack *judge = stack_ref(flow->plane->run->stack);
+
+	stack_unref(flow->judge);
+	flow->judge = judge;
+	flow->verdict = *verdict;
+}
+
+static bool
+may_go_on(const struct flow *flow, const struct facts *facts,
+    const struct verdict *verdict)
+{
+	if (verdict->kind == VERDICT_DENY ||
+	    passes_unread(flow, verdict) != is_opaque(flow))
+		return false;
+	return !address_is_set(&flow->upstream.address) ||
+	       stack_may_dial(
+		   flow->plane->run->stack, facts, &flow->upstream.address);
+}
+
+void
+judge_again(struct flow *flow)
+{
+	struct facts facts = judge_facts(flow);
+	struct verdict verdict;
+	enum reason reason = REASON_POLICY_CHANGED;
+
+	stack_decide(flow->plane->run->stack, &facts, &verdict);
+	if (may_go_on(flow, &facts, &verdict))
+		return;
+	if (verdict.kind == VERDICT_DENY) {
+		reason = verdict.reason;
+		keep_verdict(flow, &verdict);
+	}
+	if (flow->state == FLOW_DIALING)
+		flow_refuse(flow, reason);
+	else
+		flow_close(flow, reason);
+}
+
 void
 judge_enter(struct flow *flow)
 {
 	struct facts facts = judge_facts(flow);
+	struct verdict verdict;
 
 	if (flow_is_condemned(flow)) {
 		flow_refuse(flow, flow->reason);
@@ -130,7 +178,8 @@ judge_enter(struct flow *flow)
 		flow_refuse(flow, REASON_SNI_MISMATCH);
 		return;
 	}
-	stack_decide(flow->plane->run->stack, &facts, &flow->verdict);
+	stack_decide(flow->plane->run->stack, &facts, &verdict);
+	keep_verdict(flow, &verdict);
 	switch (flow->verdict.kind) {
 	case VERDICT_ALLOW:
 	case VERDICT_NEED_MORE:

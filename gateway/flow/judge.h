@@ -16,6 +16,12 @@
 void judge_enter(struct flow *flow);
 
 /*
+ * The policy changed: refuses or closes a flow that the new one does not let
+ * go on in the way it goes now.  One that may, keeps the verdict it has.
+ */
+void judge_again(struct flow *flow);
+
+/*
  * What is known now, for settings that depend on it: which address may be
  * dialled, which authority is trusted.
  */

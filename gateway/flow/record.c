@@ -4,6 +4,7 @@
 #include "gateway/proc/clock.h"
 #include "gateway/proc/log.h"
 #include "gateway/run/run.h"
+#include "policy/policy.h"
 #include "policy/rule.h"
 #include "schema/event.h"
 #include "schema/json.h"
@@ -43,15 +44,17 @@ verdict_of(enum verdict_kind kind, enum reason reason)
 
 /* The rule that decided, and the digest of the policy it stands in. */
 static void
-name_rule(
-    const struct flow *flow, const struct verdict *verdict, struct event *event)
+name_rule(const struct verdict *verdict, struct event *event)
 {
-	const uint8_t *digest = run_digest(flow->plane->run, verdict->policy);
+	const uint8_t *digest;
 
-	if (verdict->rule == NULL || digest == NULL)
+	if (verdict->rule == NULL || verdict->policy == NULL)
+		return;
+	digest = policy_digest(verdict->policy);
+	if (digest == NULL)
 		return;
 	event->rule = cursor_of_text(rule_id(verdict->rule));
-	event->policy = cursor_of(digest, ORDER_DIGEST);
+	event->policy = cursor_of(digest, POLICY_DIGEST);
 }
 
 /* Room for the text of what an event borrows. */
@@ -130,7 +133,7 @@ record_open(struct flow *flow, struct sink_wait *wait)
 	event.verdict = verdict_of(flow->verdict.kind, flow->reason);
 	event.reason = flow->reason;
 	event.wait = wait == NULL ? EVENT_NO_WAIT : EVENT_WAIT_COMMIT;
-	name_rule(flow, &flow->verdict, &event);
+	name_rule(&flow->verdict, &event);
 	add_detail(flow, "", &words, &event);
 	status = put(flow, &event, wait);
 	if (status != STATUS_OK)
@@ -170,7 +173,7 @@ record_end(struct flow *flow)
 		/* What was allowed in it stands in its requests' rows. */
 		event.verdict = EVENT_INFO;
 	}
-	name_rule(flow, &flow->verdict, &event);
+	name_rule(&flow->verdict, &event);
 	add_detail(flow, "", &words, &event);
 	status = put(flow, &event, NULL);
 	if (status != STATUS_OK)
@@ -189,7 +192,7 @@ describe_request(const struct flow *flow, const struct record_request *request,
 	event.object = request->object;
 	event.reason = request->reason;
 	event.verdict = verdict_of(request->verdict->kind, request->reason);
-	name_rule(flow, request->verdict, &event);
+	name_rule(request->verdict, &event);
 	return event;
 }
 

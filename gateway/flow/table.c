@@ -88,6 +88,16 @@ table_watch(struct table *table, void (*on_room)(void *arg), void *arg)
 }
 
 void
+table_judge_again(struct table *table)
+{
+	struct flow *flow;
+
+	/* What ends is freed at the end of the tick. */
+	TAILQ_FOREACH(flow, &table->flows, next)
+		flow_judge_again(flow);
+}
+
+void
 table_close_all(struct table *table, enum reason reason)
 {
 	struct flow *flow;

@@ -31,6 +31,9 @@ void table_drop(struct table *table, struct flow *flow);
 /* Told when there is room again after there was none; may be NULL. */
 void table_watch(struct table *table, void (*on_room)(void *arg), void *arg);
 
+/* The policy changed: each flow does what its state does then. */
+void table_judge_again(struct table *table);
+
 /* Ends every flow with this reason. */
 void table_close_all(struct table *table, enum reason reason);
 

@@ -37,15 +37,6 @@ run_done(struct run *run)
 	memset(run, 0, sizeof(*run));
 }
 
-const uint8_t *
-run_digest(const struct run *run, const struct policy *policy)
-{
-	for (size_t i = 0; i < stack_count(run->stack); i++)
-		if (stack_layer(run->stack, i) == policy)
-			return run->digests[i];
-	return NULL;
-}
-
 void
 run_count(struct run *run, const struct event *event)
 {

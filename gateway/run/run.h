@@ -20,8 +20,6 @@ struct stack;
 struct run {
 	struct order_begin identity;
 	struct stack *stack;
-	/* SHA-256 of each layer's text, in the order of the stack. */
-	uint8_t digests[LIMIT_LAYERS][ORDER_DIGEST];
 	struct run_ca *ca;
 	struct leaf_cache *leaves;
 	struct order_tally tally;
@@ -30,15 +28,11 @@ struct run {
 };
 
 /*
- * Takes the reference to stack, also on failure; wall_us is the time.  The
- * digests are the caller's to fill in.
+ * Takes the reference to stack, also on failure; wall_us is the time.
  */
 int run_init(struct run *ret, const struct order_begin *identity,
     struct stack *stack, int64_t wall_us, struct problem *reterr) MUST_CHECK;
 void run_done(struct run *run);
-
-/* The digest of a layer of the stack; NULL for another policy. */
-const uint8_t *run_digest(const struct run *run, const struct policy *policy);
 
 /* Adds to the tally what a row counts for; see event_is_request(). */
 void run_count(struct run *run, const struct event *event);

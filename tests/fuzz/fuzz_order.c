@@ -14,6 +14,7 @@ static union {
 	struct order_begin begin;
 	struct problem failed;
 	struct order_tally tally;
+	struct order_swap swap;
 } message;
 
 int
@@ -43,6 +44,10 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		status = order_tally_read(body, &message.tally);
 		if (status == STATUS_OK)
 			order_tally_write(&message.tally, &out);
+	} else if (kind == 4) {
+		status = order_swap_read(body, &message.swap);
+		if (status == STATUS_OK)
+			order_swap_write(&message.swap, &out);
 	}
 	if (status != STATUS_OK)
 		return 0;
