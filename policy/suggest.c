@@ -338,19 +338,22 @@ is_covered(const struct suggest *s, const struct entry *entry)
 	return false;
 }
 
-static void
+/* False when there is no memory. */
+static bool
 drop_covered(struct suggest *s)
 {
 	size_t count = s->count, kept = 0;
 	bool *covered = calloc(count + 1, sizeof(*covered));
 
-	for (size_t i = 0; covered != NULL && i < count; i++)
+	if (covered == NULL)
+		return false;
+	for (size_t i = 0; i < count; i++)
 		covered[i] = is_covered(s, &s->list[i]);
-	for (size_t i = 0; covered != NULL && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		drop(s, &kept, i, !covered[i]);
-	if (covered != NULL)
-		s->count = kept;
+	s->count = kept;
 	free(covered);
+	return true;
 }
 
 /* Gives an entry the methods of the next one of the same shape, too. */
@@ -628,7 +631,8 @@ suggest_write(struct suggest *suggest, struct cursor_writer *out)
 	if (status != STATUS_OK)
 		return status;
 	spread_private(suggest);
-	drop_covered(suggest);
+	if (!drop_covered(suggest))
+		return STATUS_NO_MEMORY;
 	sort(suggest, compare_by_methods);
 	if (!fold_long_lists(suggest))
 		return STATUS_NO_MEMORY;
