@@ -657,6 +657,9 @@ compare_rule(struct comparison *c, const struct rule *rule)
 		enum region_sort sort = (enum region_sort)i;
 		size_t parts = region_parts(sort, rule);
 
+		/* A person is asked about requests, and nothing else. */
+		if (c->level == RULE_ASK && sort != REGION_HTTP)
+			continue;
 		for (size_t git = 0;
 		     status == STATUS_OK && !c->ended && git < parts; git++)
 			status = compare_part(

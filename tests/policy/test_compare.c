@@ -302,6 +302,30 @@ where_a_request_is_sent_is_compared(void **state)
 	policy_unref(a);
 }
 
+/* What a person may allow lies between the two. */
+static void
+asking_is_less_than_allowing_and_more_than_denying(void **state)
+{
+	const struct policy *none = load("");
+	const struct policy *ask = load(R(HOST ", \"action\": \"ask\""));
+	const struct policy *allow = load(R(HOST));
+	struct found found = compare(&none, 1, &ask, 1);
+
+	(void)state;
+	assert_true(found.count > 0);
+	assert_int_equal(found.kind, COMPARE_ASKS);
+	assert_int_equal(found.unconfirmed, 0);
+	found = compare(&ask, 1, &allow, 1);
+	assert_true(found.count > 0);
+	assert_int_equal(found.kind, COMPARE_ALLOWS);
+	assert_int_equal(found.unconfirmed, 0);
+	assert_int_equal(compare(&allow, 1, &ask, 1).count, 0);
+	assert_int_equal(compare(&ask, 1, &ask, 1).count, 0);
+	policy_unref(none);
+	policy_unref(ask);
+	policy_unref(allow);
+}
+
 /* A layer narrows either side. */
 static void
 layers_are_compared(void **state)
@@ -426,6 +450,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(times_are_compared),
 		cmocka_unit_test(denies_narrow_and_a_missing_one_widens),
 		cmocka_unit_test(where_a_request_is_sent_is_compared),
+		cmocka_unit_test(
+		    asking_is_less_than_allowing_and_more_than_denying),
 		cmocka_unit_test(layers_are_compared),
 		cmocka_unit_test(witnesses_are_real_and_containment_survives),
 		cmocka_unit_test(
