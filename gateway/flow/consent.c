@@ -319,7 +319,8 @@ copy_text(struct cursor text, char *out, size_t size)
 {
 	if (text.left >= size)
 		return false;
-	memcpy(out, text.at, text.left);
+	if (text.left > 0)
+		memcpy(out, text.at, text.left);
 	out[text.left] = '\0';
 	return true;
 }
