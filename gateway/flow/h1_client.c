@@ -28,6 +28,7 @@ struct h1_client {
 	bool broken; /* its end must not look whole */
 
 	char method[LIMIT_HTTP_METHOD + 1];
+	bool may_switch; /* the request asked for another protocol */
 	enum message_framing sending; /* of the request's body */
 	struct http1_body body; /* of the answer */
 	bool keep_alive;
@@ -121,6 +122,9 @@ read_head(struct h1_client *client)
 	case PARSE_OK:
 		break;
 	}
+	/* Nobody asked: it would be a tunnel that no rule has judged. */
+	if (response.status == 101 && !client->may_switch)
+		return fail(client, REASON_UPSTREAM_MALFORMED);
 	if (!response_is_interim(&response)) {
 		client->state = H1_CLIENT_BODY;
 		client->body = http1_body_of(response.body);
@@ -282,6 +286,7 @@ request(struct leg *leg, const struct leg_request *request)
 		return false;
 	conduit_wrote(client->conduit, &out);
 	memcpy(client->method, head->method, sizeof(client->method));
+	client->may_switch = head->upgrade.left > 0;
 	client->sending = head->body.framing;
 	client->state = H1_CLIENT_HEAD;
 	conduit_want_input(client->conduit, true);

@@ -174,6 +174,7 @@ body(struct leg *leg, struct cursor bytes)
 	struct h1_server *server = (struct h1_server *)leg;
 	struct cursor_writer out = conduit_writer(server->conduit);
 
+	flow_set_deadline(server->flow, LIMIT_IDLE_MS);
 	if (server->sending == MESSAGE_CHUNKED)
 		http1_body_chunk_begin(bytes.left, &out);
 	cursor_put(&out, bytes.at, bytes.left);
@@ -297,8 +298,10 @@ read_body(struct h1_server *server)
 	case PARSE_MORE:
 		break;
 	}
-	if (slice.left > 0)
+	if (slice.left > 0) {
+		flow_set_deadline(server->flow, LIMIT_IDLE_MS);
 		exchange_body(exchange, &server->leg, slice);
+	}
 	conduit_eat(server->conduit, (size_t)(rest.at - input.at));
 	if (slice.left > 0 || rest.at != input.at)
 		return true;
@@ -506,6 +509,7 @@ read_head(struct h1_server *server)
 {
 	struct h1_request *request;
 	enum http1_fault fault;
+	bool begun = conduit_input(server->conduit).left > 0;
 	int status;
 
 	if (conduit_input(server->conduit).left > 0) {
@@ -530,7 +534,9 @@ read_head(struct h1_server *server)
 	}
 	status = conduit_fill(server->conduit);
 	if (status == STATUS_OK) {
-		flow_set_deadline(server->flow, LIMIT_HEAD_MS);
+		/* From its first byte on; more bytes give no more time. */
+		if (!begun)
+			flow_set_deadline(server->flow, LIMIT_HEAD_MS);
 		return true;
 	}
 	if (status != STATUS_AGAIN)

@@ -406,6 +406,19 @@ class Protocols(Story):
         self.assertIn(b"Connection: Upgrade\r\n", head)
         return peer
 
+    def test_101_that_nobody_asked_for_is_no_tunnel(self):
+        host = self.host()
+        client = self.open_clear(host)
+        client.send(request("GET", host, self.clear.port))
+        peer = self.accept(self.clear)
+        peer.head()
+        peer.send(SWITCH + b"frame")
+        self.page(client, 502, "upstream_malformed")
+        client.close()
+        self.expect_rows(host, OPEN, "http_intent allow none None",
+                         "http error upstream_malformed 502", END)
+        self.counts(1)
+
     def test_bytes_behind_a_101_are_not_lost(self):
         # S01
         for origin in (self.clear, self.tls):
