@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import queue
+import resource
 import socket
 import ssl
 import struct
@@ -261,7 +262,10 @@ class Line:
     def crowd_end(self, how, first=0, last=None):
         for sock in self.many[first:last]:
             if how == "half":
-                sock.shutdown(socket.SHUT_WR)
+                try:
+                    sock.shutdown(socket.SHUT_WR)
+                except OSError:
+                    pass  # the other side was faster
                 continue
             if how == "abort":
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
@@ -310,6 +314,8 @@ def serve(orders):
 
 def main():
     lines = {}
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     for text in sys.stdin:
         order = json.loads(text)
         name = order["on"]

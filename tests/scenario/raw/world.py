@@ -13,6 +13,7 @@ import base64
 import json
 import os
 import queue
+import resource
 import shutil
 import socket
 import sqlite3
@@ -31,6 +32,8 @@ PYTHON = "/usr/bin/python3"
 WAIT = int(os.environ.get("RAW_WAIT", "30"))
 
 sys.dont_write_bytecode = True
+resource.setrlimit(resource.RLIMIT_NOFILE, (
+    resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
 
 
 def until(what, probe):
@@ -202,8 +205,25 @@ class Origin:
             probe.connect(self.listener.getsockname())
             return self.passed.get(timeout=WAIT)
 
+    def serve(self, count, reply):
+        """Answers every request of the next connections; gives the peers."""
+        peers = [self.accept() for _ in range(count)]
+        for peer in peers:
+            threading.Thread(target=serve, args=(peer, reply),
+                             daemon=True).start()
+        return peers
+
     def close(self):
         self.listener.close()
+
+
+def serve(peer, reply):
+    try:
+        while True:
+            peer.head()
+            peer.send(reply)
+    except (AssertionError, OSError):
+        pass
 
 
 class Reply(dict):
@@ -224,6 +244,7 @@ class Hand:
     """The line to hand.py."""
 
     def __init__(self, process, words):
+        """words tells what the run had to say, for when it is over."""
         self.process = process
         self.words = words
         self.number = 0
@@ -336,8 +357,9 @@ class Audit:
 class Run:
     """One `exeat run` with hand.py in it."""
 
-    def __init__(self, folder, policy, options=()):
+    def __init__(self, folder, policy, options=(), state=None):
         self.folder = folder
+        state = state or folder
         self.workspace = os.path.join(folder, "workspace")
         self.result = os.path.join(folder, "result.json")
         os.makedirs(self.workspace, exist_ok=True)
@@ -345,9 +367,9 @@ class Run:
         with open(os.path.join(folder, "policy.json"), "w") as out:
             json.dump(policy, out)
         self.environment = dict(
-            os.environ, HOME=folder, XDG_STATE_HOME=folder,
+            os.environ, HOME=folder, XDG_STATE_HOME=state,
             XDG_CONFIG_HOME=folder)
-        self.audit = Audit(os.path.join(folder, "exeat", "audit.db"))
+        self.audit = Audit(os.path.join(state, "exeat", "audit.db"))
         self.errors = open(os.path.join(folder, "stderr"), "w+")
         self.process = subprocess.Popen(
             [os.path.join(BUILD, "exeat"), "run", "--policy",
@@ -388,9 +410,14 @@ class Run:
         return found
 
     def stderr(self):
+        """What it said, and what the audit writer has to say of itself."""
         self.errors.flush()
         with open(self.errors.name) as source:
-            return source.read()
+            said = source.read()
+        for row in self.audit.rows("SELECT object, detail FROM v_event "
+                                   "WHERE kind = 'audit'"):
+            said += "audit: %s %s\n" % tuple(row)
+        return said
 
     def end(self):
         """Lets the command end; (code, what the result file says)."""
