@@ -346,12 +346,13 @@ find_audit(
 	    &place, reterr);
 	if (status != STATUS_OK)
 		return status;
-	if (task_can_write(task, place.path)) {
+	/* Seeing is enough: the writer's socket stands beside the database. */
+	if (task_shows(task, place.path)) {
 		(void)problem_set(reterr,
-		    "the sandbox could write the audit database %s",
+		    "the sandbox could reach the audit database %s",
 		    place.path);
-		return problem_cure(reterr,
-		    "keep it outside the workspace and writable mounts");
+		return problem_cure(
+		    reterr, "keep it outside the workspace and the mounts");
 	}
 	memcpy(task->audit, place.path, sizeof(task->audit));
 	return STATUS_OK;

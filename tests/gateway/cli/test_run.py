@@ -391,7 +391,14 @@ class Run(unittest.TestCase):
 
     def test_audit_database_in_the_workspace_is_refused(self):
         self.fails(self.run_it("--audit", "audit.db", "true"),
-                   "could write the audit database")
+                   "could reach the audit database")
+
+    def test_audit_database_that_a_mount_shows_is_refused(self):
+        # Its writer's socket would be there, read-only or not.
+        folder = self.make("seen")
+        self.fails(self.run_it("--mount", folder, "--audit",
+                               os.path.join(folder, "a.db"), "true"),
+                   "could reach the audit database")
 
     def test_workspace_or_mount_with_our_programs_is_refused(self):
         # The next run would start what the sandbox put in their place.
