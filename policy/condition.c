@@ -396,11 +396,12 @@ put_value(const struct choice *choice, const struct condition *asks,
 		    (c != asks && demand != DEMAND_ALL &&
 			demand != DEMAND_NONE))
 			continue;
-		lists[count++] = (struct automaton_list){
+		lists[count] = (struct automaton_list){
 			.paths = &match_of(c)->value,
 			.count = 1,
 			.negated = c->negated,
 		};
+		count++;
 	}
 	if (word != NULL)
 		status = automaton_find(AUTOMATON_TEXTS, lists, count, word);

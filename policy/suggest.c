@@ -466,7 +466,8 @@ gather(const struct suggest *s, struct group *groups)
 			groups[count - 1].count++;
 			continue;
 		}
-		groups[count++] = (struct group){ .first = entry, .count = 1 };
+		groups[count] = (struct group){ .first = entry, .count = 1 };
+		count++;
 	}
 	return count;
 }
