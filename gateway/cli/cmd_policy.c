@@ -50,7 +50,7 @@ static const char usage[] =
     "\n"
     "replay puts all that runs asked for to the policies, and tells what\n"
     "would now be answered otherwise.  suggest writes the smallest policy\n"
-    "for all that was allowed or, in an observed run, tried.\n"
+    "for all that was allowed.\n"
     "\n"
     "set puts other policies in force for a run that is under way, in place\n"
     "of those it was started with: all of them or, when something is wrong,\n"
