@@ -6,6 +6,7 @@
 #include "schema/order.h"
 #include "schema/status.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -71,7 +72,7 @@ put_ceilings(struct swap *swap, struct problem *reterr)
 		    &swap->layers.layers[swap->layers.count];
 
 		*layer = old->layers[i];
-		layer->fd = dup(old->layers[i].fd);
+		layer->fd = fcntl(old->layers[i].fd, F_DUPFD_CLOEXEC, 0);
 		if (layer->fd < 0)
 			return problem_errno(reterr, "cannot keep a ceiling");
 		swap->layers.count++;

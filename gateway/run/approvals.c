@@ -323,7 +323,10 @@ approvals_clear(struct approvals *approvals)
 
 	/* What is asked anew by those that are told is of the new policy. */
 	TAILQ_INIT(&old);
-	TAILQ_CONCAT(&old, &approvals->entries, entry);
+	while ((entry = TAILQ_FIRST(&approvals->entries)) != NULL) {
+		TAILQ_REMOVE(&approvals->entries, entry, entry);
+		TAILQ_INSERT_TAIL(&old, entry, entry);
+	}
 	while ((entry = TAILQ_FIRST(&old)) != NULL) {
 		TAILQ_REMOVE(&old, entry, entry);
 		approvals->count--;
