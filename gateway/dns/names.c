@@ -99,6 +99,12 @@ make_room(struct names *names)
 	return STATUS_OK;
 }
 
+bool
+names_know(const struct names *names, const struct hostname *name)
+{
+	return names->count > 0 && *bucket_of(names, name) != 0;
+}
+
 static struct name_addresses
 addresses_of(size_t number)
 {

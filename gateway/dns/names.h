@@ -28,6 +28,9 @@ struct name_addresses {
 int names_give(struct names *names, const struct hostname *name,
     struct name_addresses *ret, bool *ret_new) MUST_CHECK;
 
+/* Whether name has its addresses already. */
+bool names_know(const struct names *names, const struct hostname *name);
+
 /* The name that address stands for; NULL for one that was not given. */
 const struct hostname *names_find(
     const struct names *names, const struct address *address);

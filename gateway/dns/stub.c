@@ -58,9 +58,9 @@ stub_free(struct stub *stub)
 	free(stub);
 }
 
-/* Whether this question was refused lately; it counts as such from now on. */
+/* Whether this question was refused lately; marks it as such if told to. */
 static bool
-was_refused(struct stub *stub, const struct dns_query *query)
+was_refused(struct stub *stub, const struct dns_query *query, bool mark)
 {
 	uint64_t hash = 0xcbf29ce484222325 ^ query->type;
 	uint64_t *slot;
@@ -72,7 +72,8 @@ was_refused(struct stub *stub, const struct dns_query *query)
 	slot = &stub->refused[(hash ^ hash >> 32) % REFUSED_SLOTS];
 	if (*slot == hash)
 		return true;
-	*slot = hash;
+	if (mark)
+		*slot = hash;
 	return false;
 }
 
@@ -82,6 +83,12 @@ give_address(
 {
 	struct name_addresses both;
 
+	/* A name that has no row is not given: it would never get one. */
+	if (!sink_is_open(stub->sink) &&
+	    !names_know(stub->names, &query->host)) {
+		ruling->is_new = true;
+		return;
+	}
 	if (names_give(stub->names, &query->host, &both, &ruling->is_new) !=
 	    STATUS_OK) {
 		ruling->reason = REASON_OVERLOAD;
@@ -156,6 +163,7 @@ stub_answer(struct stub *stub, struct cursor message,
 	struct ruling ruling;
 	struct dns_answer answer = { .rcode = DNS_NOERROR, .ttl = ANSWER_TTL };
 	const struct reason_entry *entry;
+	bool is_open = sink_is_open(stub->sink);
 	char text[128];
 	int length;
 
@@ -175,14 +183,14 @@ stub_answer(struct stub *stub, struct cursor message,
 		answer.has_ede = true;
 		answer.ede = entry->ede;
 		answer.ede_text = length < 0 ? NULL : text;
-		ruling.is_new = !was_refused(stub, &query);
+		ruling.is_new = !was_refused(stub, &query, is_open);
 	}
 	if (ruling.has_address) {
 		answer.addresses = &ruling.address;
 		answer.count = 1;
 	}
 	/* Without a row there is no name: what it leads to is unknown. */
-	if (ruling.is_new && !sink_is_open(stub->sink))
+	if (ruling.is_new && !is_open)
 		answer = (struct dns_answer){ .rcode = DNS_SERVFAIL };
 	else if (ruling.is_new)
 		record(stub, &query, &ruling, answer.rcode);
