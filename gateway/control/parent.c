@@ -316,7 +316,8 @@ on_begin(struct parent *parent, const struct frame *frame, struct fdpass *fds)
 
 	(void)fds;
 	if (order_begin_read(frame->body, &parent->order.identity) !=
-	    STATUS_OK) {
+		STATUS_OK ||
+	    parent->count == 0) {
 		channel_end(parent->channel, STATUS_MALFORMED);
 		return;
 	}
