@@ -510,11 +510,6 @@ exchange_response(struct exchange *exchange, const struct response *response)
 			server->ops->flush(server);
 		return;
 	}
-	/* Nobody judged what would follow a switch that was not asked for. */
-	if (response->status == 101 && exchange->request->upgrade.left == 0) {
-		refuse(exchange, REASON_UPSTREAM_MALFORMED);
-		return;
-	}
 	exchange->status = response->status;
 	if (!server->ops->respond(server, response)) {
 		refuse(exchange, REASON_UPSTREAM_MALFORMED);

@@ -230,7 +230,9 @@ release(struct leg *leg, enum leg_end end)
 		linger(server);
 		return;
 	}
-	set_state(server, H1_SERVER_READING, LIMIT_IDLE_MS);
+	set_state(server, H1_SERVER_READING,
+	    conduit_input(server->conduit).left > 0 ? LIMIT_HEAD_MS
+						    : LIMIT_IDLE_MS);
 	status = conduit_flush(server->conduit);
 	conduit_want_input(server->conduit, true);
 	/* What was sent ahead, or a broken connection, has its own tick. */
