@@ -143,6 +143,40 @@ nameserver_on_accept(evutil_socket_t fd, short what, void *arg)
 	    0);
 }
 
+/* A socket for datagrams at that very port, or -1 when it is taken. */
+static inline int
+nameserver_at(const char *address, uint16_t port)
+{
+	struct endpoint own = { peer_address(address), port };
+	struct sockaddr_storage to;
+	socklen_t length = endpoint_to_sockaddr(&own, &to);
+	int fd = socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	if (bind(fd, (struct sockaddr *)&to, length) == 0)
+		return fd;
+	(void)close(fd);
+	return -1;
+}
+
+/* Both doors have one number, which other tests may take between the two. */
+static inline uint16_t
+nameserver_open(struct nameserver *server, const char *address)
+{
+	for (int i = 0; i < 100; i++) {
+		uint16_t port;
+
+		server->tcp = peer_listening(address, 0);
+		port = peer_own_end(server->tcp).port;
+		server->fd = nameserver_at(address, port);
+		if (server->fd >= 0)
+			return port;
+		(void)close(server->tcp);
+	}
+	fail_msg("no port is free for both");
+	return 0;
+}
+
 static inline void
 nameserver_init(
     struct nameserver *server, struct event_base *base, const char *address)
@@ -151,9 +185,7 @@ nameserver_init(
 
 	memset(server, 0, sizeof(*server));
 	server->base = base;
-	server->fd = peer_bound(SOCK_DGRAM, address, 0);
-	port = peer_own_end(server->fd).port;
-	server->tcp = peer_listening(address, port);
+	port = nameserver_open(server, address);
 	server->readable = event_new(base, server->fd, EV_READ | EV_PERSIST,
 	    nameserver_on_readable, server);
 	server->accepts = event_new(base, server->tcp, EV_READ | EV_PERSIST,
