@@ -161,10 +161,11 @@ ask_next(struct prompt *prompt)
 	TAILQ_REMOVE(&prompt->waiting, item, entry);
 	prompt->asked = item;
 	prompt->length = 0;
+	/* What was typed before the question is no answer to it; what is typed
+	 * behind it must not be lost. */
+	(void)tcflush(prompt->terminal, TCIFLUSH);
 	show(prompt, item->question);
 	say(prompt, "  type yes to allow it: ");
-	/* What was typed before the question is no answer to it. */
-	(void)tcflush(prompt->terminal, TCIFLUSH);
 	(void)event_add(prompt->readable, NULL);
 }
 
