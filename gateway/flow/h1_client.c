@@ -32,6 +32,7 @@ struct h1_client {
 	enum message_framing sending; /* of the request's body */
 	struct http1_body body; /* of the answer */
 	bool keep_alive;
+	bool hungry; /* it has eaten what it can and needs more */
 };
 
 static void
@@ -92,7 +93,8 @@ more(struct h1_client *client)
 
 	if (status == STATUS_OK)
 		return true;
-	if (status == STATUS_AGAIN)
+	client->hungry = status == STATUS_AGAIN;
+	if (client->hungry)
 		return false;
 	if (status == STATUS_FULL)
 		return fail(client, REASON_UPSTREAM_MALFORMED);
@@ -186,21 +188,14 @@ read_body(struct h1_client *client)
 	       exchange_room(exchange, &client->leg) > room;
 }
 
-/* Waits for input only while there is somewhere to put it. */
+/* What nobody takes would wake us without end. */
 static void
 wait_for_input(struct h1_client *client)
 {
-	const struct exchange *exchange = client->leg.exchange;
-	bool has_room = true;
-
 	if (client->state == H1_CLIENT_SPENT)
 		return;
-	/* Otherwise what nobody takes would wake us without end. */
-	if (client->state == H1_CLIENT_BODY)
-		has_room = conduit_input(client->conduit).left == 0 &&
-			   exchange != NULL &&
-			   exchange_room(exchange, &client->leg) > 0;
-	conduit_want_input(client->conduit, has_room);
+	conduit_want_input(
+	    client->conduit, client->state != H1_CLIENT_BODY || client->hungry);
 }
 
 /* Goes on with the answer as far as it goes. */
@@ -212,6 +207,7 @@ pull(struct leg *leg)
 	int turns = 0;
 	bool going = true;
 
+	client->hungry = false;
 	while (going && turns++ < LIMIT_RELAY_TURNS &&
 	       leg->exchange == exchange && exchange != NULL) {
 		switch (client->state) {

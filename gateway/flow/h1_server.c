@@ -45,6 +45,7 @@ struct h1_server {
 	bool body_ended;
 	enum message_framing sending; /* of the response's body */
 	bool keep_alive, broken;
+	bool hungry; /* it has eaten what it can of a body and needs more */
 	struct h1_client *client;
 	struct upstream *connecting;
 	struct sink_wait opening; /* of the flow's first row */
@@ -263,7 +264,8 @@ more(struct h1_server *server)
 
 	if (status == STATUS_OK)
 		return true;
-	if (status == STATUS_AGAIN)
+	server->hungry = status == STATUS_AGAIN;
+	if (server->hungry)
 		return false;
 	if (status == STATUS_CLOSED && http1_body_may_end(&server->body)) {
 		server->body_ended = true;
@@ -315,20 +317,12 @@ read_body(struct h1_server *server)
 	       exchange_room(exchange, &server->leg) > space;
 }
 
-/*
- * Waits for input while there is somewhere to put it: the next piece of a
- * body, what is sent ahead, or the news that the client left.
- */
+/* What nobody takes would wake us without end. */
 static void
 wait_for_input(struct h1_server *server)
 {
-	bool in_body = server->head_eaten && !server->body_ended;
-	bool empty = conduit_input(server->conduit).left == 0;
-
-	if (in_body)
-		conduit_want_input(server->conduit,
-		    empty &&
-			exchange_room(server->leg.exchange, &server->leg) > 0);
+	if (server->head_eaten && !server->body_ended)
+		conduit_want_input(server->conduit, server->hungry);
 }
 
 static void
@@ -346,6 +340,7 @@ pull(struct leg *leg)
 	}
 	if (!server->head_eaten)
 		return;
+	server->hungry = false;
 	while (going && turns++ < LIMIT_RELAY_TURNS &&
 	       leg->exchange == exchange && !server->body_ended)
 		going = read_body(server);

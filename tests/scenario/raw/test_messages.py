@@ -199,6 +199,28 @@ class Messages:
         self.ends(host, *PAIR)
         self.counts(1)
 
+    def test_chunks_cut_anywhere_arrive(self):
+        # Each byte is read before the next is sent, so every cut happens.
+        text = (b"3;e=1\r\nabc\r\n10\r\n0123456789abcdef\r\n"
+                b"0\r\nT: x\r\n\r\n")
+        host, client, peer, _ = self.ask(
+            "POST", "/x", b"Transfer-Encoding: chunked\r\n")
+        for i in range(len(text)):
+            client.send(text[i:i + 1])
+            client.do("settle")
+        whole = peer.until(b"\r\n\r\n")
+        self.assertTrue(whole.endswith(b"0\r\nT: x\r\n\r\n"), whole)
+        peer.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        client.head()
+        for i in range(len(text)):
+            peer.send(text[i:i + 1])
+            peer.settle()
+        data = client.until(b"\r\n\r\n").data
+        self.assertTrue(data.endswith(b"0\r\nT: x\r\n\r\n"), data)
+        client.close()
+        self.ends(host, *PAIR)
+        self.counts(1)
+
     def test_request_that_trickles_is_read(self):
         host, client = self.dial()
         text = request("POST", host, self.origin.port, "/",

@@ -128,6 +128,22 @@ class Peer:
     def send(self, data):
         self.sock.sendall(data)
 
+    def settle(self):
+        """Waits until the gateway has read all that was sent."""
+        here = "%04X" % self.sock.getsockname()[1]
+        there = "%04X" % self.sock.getpeername()[1]
+
+        def is_read():
+            with open("/proc/self/net/tcp") as table:
+                for row in table.read().splitlines()[1:]:
+                    word = row.split()
+                    if (word[1].endswith(":" + there) and
+                            word[2].endswith(":" + here)):
+                        return word[4].endswith(":00000000")
+            return True
+
+        until("the gateway's reading", is_read)
+
     def shutdown(self):
         self.sock.shutdown(socket.SHUT_WR)
 
