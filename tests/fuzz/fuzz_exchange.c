@@ -98,7 +98,10 @@ static void
 on_connect(evutil_socket_t fd, short what, void *arg)
 {
 	struct upstream *upstream = arg;
-	struct upstream_result result = { .fd = -1, .cause = "" };
+	static const uint8_t public[4] = { 9, 9, 9, 9 };
+	struct upstream_result result = { .fd = -1,
+		.to = { .address = address_v4(public), .port = PORT },
+		.cause = "" };
 	upstream_call *on_done = upstream->on_done;
 	int pair[2];
 
