@@ -241,11 +241,15 @@ take_trust(struct watch *watch)
 	if (status == STATUS_OK && !watch->offered)
 		status = problem_set(
 		    &problem, "the gateway answered what nobody asked");
-	if (status == STATUS_OK &&
-	    report_send(watch->entered.control, &report, &bundle) != STATUS_OK)
+	/* An inside that is gone has said why: that is read, and told. */
+	if (status == STATUS_OK)
+		status = report_send(watch->entered.control, &report, &bundle);
+	fd_done(&bundle);
+	if (status == STATUS_CLOSED)
+		return;
+	if (status != STATUS_OK && status != STATUS_PROBLEM)
 		status =
 		    problem_set(&problem, "the sandbox takes no trust bundle");
-	fd_done(&bundle);
 	watch->trusted = status == STATUS_OK;
 	if (status != STATUS_OK)
 		fail(watch, STAGE_HANDOFF, &problem);

@@ -114,9 +114,13 @@ fdpass_receive(int socket, void *bytes, size_t size, size_t *ret_length,
 	struct fdpass fds = { .count = 0 };
 	ssize_t length;
 
+	/*
+	 * A peer that left before it had read everything is told once as
+	 * ECONNRESET, ahead of its last words, which are still there.
+	 */
 	do
 		length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-	while (length < 0 && errno == EINTR);
+	while (length < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (length < 0)
 		return status_of_errno();
 	if (!collect(&message, &fds)) {

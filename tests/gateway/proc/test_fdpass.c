@@ -151,6 +151,29 @@ nothing_there_and_nobody_there_are_told_apart(void **state)
 	(void)close(pair[0]);
 }
 
+static void
+last_words_are_heard_of_a_peer_that_did_not_listen(void **state)
+{
+	struct fdpass fds = { .count = 0 };
+	char out[16];
+	size_t length = 0;
+	int pair[2];
+
+	(void)state;
+	assert_int_equal(fdpass_pair(pair), STATUS_OK);
+	assert_int_equal(fdpass_send(pair[0], "unread", 6, NULL, 0), STATUS_OK);
+	assert_int_equal(fdpass_send(pair[1], "last", 4, NULL, 0), STATUS_OK);
+	(void)close(pair[1]);
+	assert_int_equal(
+	    fdpass_receive(pair[0], out, sizeof(out), &length, &fds),
+	    STATUS_OK);
+	assert_int_equal(length, 4);
+	assert_int_equal(
+	    fdpass_receive(pair[0], out, sizeof(out), &length, &fds),
+	    STATUS_CLOSED);
+	(void)close(pair[0]);
+}
+
 int
 main(void)
 {
@@ -161,6 +184,8 @@ main(void)
 		    cut_packet_is_refused_and_its_descriptors_closed),
 		cmocka_unit_test(more_descriptors_than_a_frame_has_are_refused),
 		cmocka_unit_test(nothing_there_and_nobody_there_are_told_apart),
+		cmocka_unit_test(
+		    last_words_are_heard_of_a_peer_that_did_not_listen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -281,8 +281,11 @@ class Hand:
         box = queue.Queue()
         self.waiting[self.number] = box
         order = {"n": self.number, "on": on, "do": do, **more}
-        self.process.stdin.write(json.dumps(order) + "\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(json.dumps(order) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise AssertionError("hand.py: the run is over") from None
         return lambda: self.finish(box)
 
     def finish(self, box):
