@@ -56,7 +56,14 @@ enum frame_type {
 	/* parent and gateway about questions: schema/approval.h */
 	FRAME_APPROVAL_ANSWER = 0x0501,
 	FRAME_APPROVAL_ASK = 0x0581,
-	FRAME_APPROVAL_OVER = 0x0582
+	FRAME_APPROVAL_OVER = 0x0582,
+
+	/* the broker and exeat-fetch: schema/errand.h */
+	FRAME_ERRAND_ENDPOINT = 0x0801,
+	FRAME_ERRAND_SEAL = 0x0802, /* no endpoint follows */
+	FRAME_ERRAND_ASK = 0x0803,
+	FRAME_ERRAND_READY = 0x0881,
+	FRAME_ERRAND_ANSWER = 0x0882
 };
 
 struct frame {

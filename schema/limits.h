@@ -60,6 +60,19 @@
 #define LIMIT_FRAME_FDS 8 /* the handoff has five */
 #define LIMIT_CHANNEL_QUEUE 4096 /* frames that wait for a slow sibling */
 
+/* Exchanges that the broker asks for (broker.md section 3). */
+#define LIMIT_ERRAND_URL 1024 /* a Vault path, a cloud's resource name */
+#define LIMIT_ERRAND_ROOTS 32768 /* an authority of one's own, and its next */
+#define LIMIT_ERRAND_ENDPOINTS 256 /* some three for each credential */
+#define LIMIT_ERRAND_FIELDS 8 /* four are the most that one needs */
+#define LIMIT_ERRAND_WANTS 12 /* AWS gives four, and two say what is wrong */
+#define LIMIT_ERRAND_CAUSE 200 /* a library's words for a failure */
+#define LIMIT_ERRAND_ANSWER 1048576 /* GitHub tells of every repository */
+#define LIMIT_ERRAND_VALUES 49152 /* so that those wanted fit a frame */
+#define LIMIT_ERRANDS 16 /* under way at once; they last a second */
+#define LIMIT_ERRAND_MS 10000 /* one exchange from its name to its end */
+#define LIMIT_ERRAND_CONNECT_MS 3000 /* somebody waits for a credential */
+
 /* Audit records (audit.md section 2). */
 #define LIMIT_EVENT_OBJECT 2048
 #define LIMIT_EVENT_VERB 64
