@@ -1,25 +1,54 @@
 #include "gateway/cli/export.h"
 
+#include "gateway/audit/entry.h"
+#include "gateway/audit/export_cef.h"
+#include "gateway/audit/export_ecs.h"
+#include "gateway/audit/export_ocsf.h"
 #include "gateway/cli/command.h"
 #include "gateway/cli/inquiry.h"
+#include "gateway/cli/outlet.h"
 #include "gateway/cli/print.h"
+#include "gateway/cli/syslog.h"
+#include "schema/limits.h"
 #include "schema/status.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* One read of the file is short, so that its writer is not held back. */
-#define PAGE_ROWS 5000
-static const char page[] = "SELECT * FROM v_event WHERE seq > :after AND "
-			   "ts_us >= :since ORDER BY seq LIMIT :limit";
+enum {
+	/* One read of the file is short, so that its writer is not held back.
+	 */
+	PAGE_ROWS = 5000,
+	FOLLOW_MS = 200 /* between looks for new rows */
+};
+
+static const char view_page[] = "SELECT * FROM v_event WHERE seq > :after AND "
+				"ts_us >= :since ORDER BY seq LIMIT :limit";
+
+struct format;
 
 struct export
 {
-	struct print *lines; /* NULL: CSV */
+	const struct format *format;
+	struct print *lines; /* of JSON lines */
+	struct outlet *outlet; /* of what is built here */
+	struct syslog_target syslog;
 	int64_t after; /* the last row that was printed */
 	size_t count; /* rows of this page */
 	bool named; /* the columns were printed */
+	struct problem problem; /* of syslog */
+};
+
+struct format {
+	const char *name;
+	const char *page;
+	/* False when nothing more can be written. */
+	bool (*put)(struct export *export, const struct query_cell *cells,
+	    size_t count);
 };
 
 /* ---- CSV ---- */
@@ -80,6 +109,79 @@ put_row(const struct query_cell *cells, size_t count)
 	(void)fputs("\r\n", stdout);
 }
 
+/* ---- one row in each format ---- */
+
+static bool
+put_line(struct export *export, const struct query_cell *cells, size_t count)
+{
+	return print_row(export->lines, cells, count);
+}
+
+static bool
+put_csv(struct export *export, const struct query_cell *cells, size_t count)
+{
+	(void)export;
+	put_row(cells, count);
+	return ferror(stdout) == 0;
+}
+
+/* A row has less than a piece: its texts are bounded when they are written. */
+static bool
+end_line(struct export *export)
+{
+	cursor_put_u8(&export->outlet->out, '\n');
+	if (!cursor_written(&export->outlet->out))
+		return false;
+	outlet_flush(export->outlet);
+	export->outlet->json = json_to(&export->outlet->out);
+	return ferror(stdout) == 0;
+}
+
+static bool
+put_ocsf(struct export *export, const struct query_cell *cells, size_t count)
+{
+	(void)count;
+	export_ocsf(cells, EXEAT_VERSION, &export->outlet->json);
+	return end_line(export);
+}
+
+static bool
+put_ecs(struct export *export, const struct query_cell *cells, size_t count)
+{
+	(void)count;
+	export_ecs(cells, EXEAT_VERSION, &export->outlet->json);
+	return end_line(export);
+}
+
+static bool
+put_cef(struct export *export, const struct query_cell *cells, size_t count)
+{
+	struct cursor_writer *out = &export->outlet->out;
+
+	(void)count;
+	if (!entry_is_alert(cells))
+		return true;
+	export_cef(cells, EXEAT_VERSION, out);
+	if (export->syslog.fd < 0)
+		return end_line(export);
+	if (!cursor_written(out) ||
+	    syslog_send(&export->syslog, entry_text(cells, ENTRY_AT),
+		cursor_of(out->bytes, out->used),
+		entry_kind(cells) == EVENT_ALERT,
+		&export->problem) != STATUS_OK)
+		return false;
+	*out = cursor_writer_of(export->outlet->bytes, OUTLET_PIECE);
+	return true;
+}
+
+static const struct format formats[] = {
+	{ "jsonl", view_page, put_line },
+	{ "csv", view_page, put_csv },
+	{ "ocsf", entry_page, put_ocsf },
+	{ "ecs", entry_page, put_ecs },
+	{ "cef", entry_page, put_cef },
+};
+
 /* ---- pages ---- */
 
 static void
@@ -89,7 +191,7 @@ on_columns(const struct query_cell *names, size_t count, void *arg)
 
 	if (export->lines != NULL)
 		print_columns(export->lines, names, count);
-	else if (!export->named)
+	else if (!export->named && export->format->put == put_csv)
 		put_row(names, count);
 	export->named = true;
 }
@@ -99,12 +201,20 @@ on_row(const struct query_cell *cells, size_t count, void *arg)
 {
 	struct export *export = arg;
 
+	if (!export->format->put(export, cells, count))
+		return false;
 	export->after = cells[0].number;
 	export->count++;
-	if (export->lines != NULL)
-		return print_row(export->lines, cells, count);
-	put_row(cells, count);
-	return ferror(stdout) == 0;
+	return true;
+}
+
+static int
+complain(const struct problem *problem)
+{
+	(void)fprintf(stderr, "exeat: %s\n", problem->text);
+	if (problem->cure[0] != '\0')
+		(void)fprintf(stderr, "       %s\n", problem->cure);
+	return STATUS_PROBLEM;
 }
 
 static int
@@ -121,38 +231,96 @@ print_page(struct query *query, struct inquiry *inquiry, struct export *export)
 	inquiry_add_number(inquiry, "limit", PAGE_ROWS);
 	values.count = inquiry->value_count;
 	export->count = 0;
-	if (query_run(query, page, &values, &reader, &cut, &problem) ==
-	    STATUS_OK)
-		return STATUS_OK;
-	(void)fprintf(stderr, "exeat: %s\n", problem.text);
-	return STATUS_PROBLEM;
+	if (query_run(query, export->format->page, &values, &reader, &cut,
+		&problem) != STATUS_OK)
+		return complain(&problem);
+	if (export->problem.text[0] != '\0')
+		return complain(&export->problem);
+	return STATUS_OK;
+}
+
+/* False when nobody reads us any more. */
+static bool
+wait_for_rows(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO };
+
+	return poll(&out, 1, FOLLOW_MS) <= 0 ||
+	       (out.revents & (POLLERR | POLLHUP)) == 0;
+}
+
+static int
+print_pages(struct query *query, struct inquiry *inquiry, struct export *export)
+{
+	int status;
+
+	for (;;) {
+		status = print_page(query, inquiry, export);
+		if (status != STATUS_OK)
+			return status;
+		if (fflush(stdout) != 0 || ferror(stdout) != 0)
+			return STATUS_SYSTEM;
+		if (export->count == PAGE_ROWS)
+			continue;
+		if (!inquiry->follow || !wait_for_rows())
+			return STATUS_OK;
+	}
+}
+
+/* ---- the command ---- */
+
+static const struct format *
+find_format(const char *name)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strcmp(formats[i].name, name) == 0)
+			return &formats[i];
+	(void)fprintf(stderr,
+	    "exeat: --format is jsonl, csv, ocsf, ecs or cef, not "
+	    "\"%.40s\"\n",
+	    name);
+	return NULL;
+}
+
+static int
+begin(struct export *export, const struct inquiry *inquiry)
+{
+	struct problem problem;
+
+	export->format =
+	    find_format(inquiry->format == NULL ? "jsonl" : inquiry->format);
+	if (export->format == NULL)
+		return STATUS_PROBLEM;
+	if (inquiry->to != NULL && export->format->put != put_cef) {
+		(void)fprintf(stderr,
+		    "exeat: --to sends alerts; it goes with --format cef\n");
+		return STATUS_PROBLEM;
+	}
+	export->outlet = outlet_new();
+	if (export->format->put == put_line)
+		export->lines = print_new(stdout, PRINT_JSON_LINES);
+	if (export->outlet == NULL ||
+	    (export->format->put == put_line && export->lines == NULL))
+		return STATUS_NO_MEMORY;
+	if (inquiry->to != NULL &&
+	    syslog_open(inquiry->to, &export->syslog, &problem) != STATUS_OK)
+		return complain(&problem);
+	return STATUS_OK;
 }
 
 int
 export_rows(struct query *query, struct inquiry *inquiry)
 {
-	struct export export = { .after = 0 };
-	const char *format =
-	    inquiry->format == NULL ? "jsonl" : inquiry->format;
-	int status;
+	struct export export = { .syslog = { .fd = -1 } };
+	int status = begin(&export, inquiry);
 
-	if (strcmp(format, "jsonl") != 0 && strcmp(format, "csv") != 0) {
-		(void)fprintf(stderr,
-		    "exeat: --format is jsonl or csv, not \"%.40s\"\n", format);
-		return COMMAND_FAILED;
-	}
-	if (strcmp(format, "jsonl") == 0) {
-		export.lines = print_new(stdout, PRINT_JSON_LINES);
-		if (export.lines == NULL)
-			return COMMAND_FAILED;
-	}
-	do
-		status = print_page(query, inquiry, &export);
-	while (status == STATUS_OK && export.count == PAGE_ROWS &&
-	       ferror(stdout) == 0);
+	if (status == STATUS_OK)
+		status = print_pages(query, inquiry, &export);
 	if (export.lines != NULL && !print_end(export.lines))
 		status = STATUS_SYSTEM;
 	print_free(export.lines);
+	free(export.outlet);
+	syslog_close(&export.syslog);
 	if (fflush(stdout) != 0 || ferror(stdout) != 0)
 		status = STATUS_SYSTEM;
 	return status == STATUS_OK ? COMMAND_OK : COMMAND_FAILED;

@@ -92,6 +92,14 @@ take_format(struct inquiry *inquiry, const char *text, struct problem *reterr)
 }
 
 static int
+take_to(struct inquiry *inquiry, const char *text, struct problem *reterr)
+{
+	(void)reterr;
+	inquiry->to = text;
+	return STATUS_OK;
+}
+
+static int
 take_key(struct inquiry *inquiry, const char *text, struct problem *reterr)
 {
 	(void)text;
@@ -137,6 +145,7 @@ static const struct {
 	{ "--since", true, take_since },
 	{ "--anchor", true, take_anchor },
 	{ "--format", true, take_format },
+	{ "--to", true, take_to },
 	{ "--key", false, take_key },
 	{ "-n", true, take_count },
 	{ "-f", false, take_follow },
