@@ -43,6 +43,9 @@ static const struct {
 	{ FRAME_ERRAND_ASK, 0 },
 	{ FRAME_ERRAND_READY, 0 },
 	{ FRAME_ERRAND_ANSWER, 0 },
+	{ FRAME_SIGHTING_PLACE, 1 },
+	{ FRAME_SIGHTING_ASK, 0 },
+	{ FRAME_SIGHTING_FOUND, 0 },
 };
 
 int

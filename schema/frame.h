@@ -63,7 +63,12 @@ enum frame_type {
 	FRAME_ERRAND_SEAL = 0x0802, /* no endpoint follows */
 	FRAME_ERRAND_ASK = 0x0803,
 	FRAME_ERRAND_READY = 0x0881,
-	FRAME_ERRAND_ANSWER = 0x0882
+	FRAME_ERRAND_ANSWER = 0x0882,
+
+	/* a gateway and its lookout: schema/sighting.h */
+	FRAME_SIGHTING_PLACE = 0x0a01, /* one descriptor: sock_diag */
+	FRAME_SIGHTING_ASK = 0x0a02,
+	FRAME_SIGHTING_FOUND = 0x0a81
 };
 
 struct frame {

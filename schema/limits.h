@@ -103,6 +103,17 @@
 #define LIMIT_SESSIONS 256 /* resumable TLS sessions outside, 2 KiB each */
 #define LIMIT_DNS_CONNECTIONS 64 /* TCP/53 at once */
 
+/* Who asked. */
+#define LIMIT_EXE 1024 /* a program's path: longer ones match no pattern */
+#define LIMIT_ARGV 512 /* of a command line, enough to know it again */
+#define LIMIT_CMDLINE 4096 /* read of one, before it is redacted */
+#define LIMIT_PROCESSES 4096 /* of one sandbox that are looked through */
+#define LIMIT_PROCESS_FDS 16384 /* of one process */
+#define LIMIT_SIGHTINGS 256 /* that are asked for at once */
+#define LIMIT_SIGHTINGS_S 500 /* a second; more connections go unnamed */
+#define LIMIT_EXE_BYTES 536870912 /* of a program that is hashed */
+#define LIMIT_EXE_DIGESTS 128 /* programs of a run whose hash is kept */
+
 /* The sandbox: its plan, its view, its end. */
 #define LIMIT_PLAN_ARGUMENTS 4096 /* more than any command line we saw */
 #define LIMIT_PLAN_VARIABLES 1024
@@ -136,6 +147,8 @@
 
 /* Waits, in milliseconds. */
 #define LIMIT_SNIFF_MS 300 /* a silent client: the server speaks first */
+#define LIMIT_SIGHTING_MS 50 /* which program it is: then it is unknown */
+#define LIMIT_DIGEST_MS 3000 /* the same, when a large program is hashed */
 #define LIMIT_HELLO_MS 10000 /* the rest of a hello that has begun */
 #define LIMIT_DIAL_MS 10000 /* all addresses of a name together */
 #define LIMIT_HANDSHAKE_MS 15000 /* both TLS sessions of an interception */

@@ -5,6 +5,7 @@
 #include "gateway/dns/port53.h"
 #include "gateway/dns/stub.h"
 #include "gateway/flow/accept.h"
+#include "gateway/flow/caller.h"
 #include "gateway/flow/consent.h"
 #include "gateway/flow/plane.h"
 #include "gateway/flow/table.h"
@@ -43,7 +44,6 @@ struct engine {
 	struct stub *stub;
 	struct port53 *port53;
 	struct accept *accept;
-	int diag; /* who asked: kept for the run's life */
 	struct event *grace;
 };
 
@@ -108,11 +108,14 @@ engine_start(struct loop *loop, struct sink *sink,
 
 	if (engine == NULL) {
 		stack_unref(order->stack);
+		if (order->lookout >= 0)
+			(void)close(order->lookout);
 		(void)problem_set(reterr, "there is no memory");
 		return NULL;
 	}
 	engine->plane.loop = loop;
-	engine->diag = -1;
+	if (order->lookout >= 0)
+		engine->plane.caller = caller_new(loop, order->lookout);
 	if (run_init(&engine->run, &order->identity, order->stack,
 		clock_wall_us(), reterr) != STATUS_OK)
 		goto fail;
@@ -155,6 +158,7 @@ engine_free(struct engine *engine)
 	loop_settle(plane->loop);
 	table_free(plane->table);
 	consent_free(plane->consent);
+	caller_free(plane->caller);
 	stub_free(engine->stub);
 	trusts_free(plane->trusts);
 	inside_free(plane->inside);
@@ -165,11 +169,18 @@ engine_free(struct engine *engine)
 	trust_store_free(engine->roots);
 	if (engine->grace != NULL)
 		event_free(engine->grace);
-	if (engine->diag >= 0)
-		(void)close(engine->diag);
 	if (engine->has_run)
 		run_done(&engine->run);
 	free(engine);
+}
+
+/* Who asks is evidence: a run goes on where it cannot be told. */
+static void
+watch_callers(struct plane *plane, int diag)
+{
+	if (plane->caller != NULL &&
+	    caller_place(plane->caller, diag) != STATUS_OK)
+		log_warning("which program connects cannot be told");
 }
 
 int
@@ -183,7 +194,8 @@ engine_listen(struct engine *engine, const int fds[HANDOFF_FD_COUNT],
 			(void)close(fds[i]);
 		return STATUS_REFUSED;
 	}
-	engine->diag = fds[HANDOFF_DIAG];
+	watch_callers(plane, fds[HANDOFF_DIAG]);
+	(void)close(fds[HANDOFF_DIAG]);
 	engine->port53 = port53_new(plane->loop, engine->stub,
 	    fds[HANDOFF_UDP4], fds[HANDOFF_UDP6], reterr);
 	if (engine->port53 == NULL) {

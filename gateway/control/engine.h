@@ -25,6 +25,7 @@ struct stack;
 struct engine_order {
 	struct order_begin identity;
 	struct stack *stack; /* takes the reference, also on failure */
+	int lookout; /* its channel, taken the same way; -1: there is none */
 };
 
 /* loop and sink are borrowed and outlive it.  NULL: *reterr tells why. */

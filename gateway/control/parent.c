@@ -33,7 +33,7 @@ struct parent {
 	struct loop *loop;
 	struct sink *sink;
 	struct channel *channel;
-	int handoff_fd;
+	int handoff_fd, lookout_fd;
 	enum parent_phase phase;
 	bool in_order; /* it was stopped, not cut off */
 	/* Of the policy that is coming in: at first, and at every change. */
@@ -294,6 +294,7 @@ begin(struct parent *parent, struct problem *reterr)
 
 	if (status != STATUS_OK)
 		return status;
+	parent->order.lookout = steal_fd(&parent->lookout_fd);
 	parent->engine =
 	    engine_start(parent->loop, parent->sink, &parent->order, reterr);
 	if (parent->engine == NULL)
@@ -423,22 +424,26 @@ on_end(struct channel *channel, int status, void *arg)
 }
 
 struct parent *
-parent_new(struct loop *loop, struct sink *sink, int parent_fd, int handoff_fd)
+parent_new(struct loop *loop, struct sink *sink,
+    const struct parent_channels *channels)
 {
 	static const struct channel_events events = { .on_frame = on_frame,
 		.on_end = on_end };
 	struct parent *parent = calloc(1, sizeof(*parent));
 
 	if (parent == NULL) {
-		(void)close(parent_fd);
-		(void)close(handoff_fd);
+		(void)close(channels->parent);
+		(void)close(channels->handoff);
+		if (channels->lookout >= 0)
+			(void)close(channels->lookout);
 		return NULL;
 	}
 	parent->loop = loop;
 	parent->sink = sink;
-	parent->handoff_fd = handoff_fd;
+	parent->handoff_fd = channels->handoff;
+	parent->lookout_fd = channels->lookout;
 	parent->drain = event_new(loop_base(loop), -1, 0, on_drain, parent);
-	parent->channel = channel_new(loop, parent_fd, &events, parent);
+	parent->channel = channel_new(loop, channels->parent, &events, parent);
 	if (parent->drain == NULL || parent->channel == NULL) {
 		parent_free(parent);
 		return NULL;
@@ -459,6 +464,8 @@ parent_free(struct parent *parent)
 	channel_free(parent->channel);
 	if (parent->handoff_fd >= 0)
 		(void)close(parent->handoff_fd);
+	if (parent->lookout_fd >= 0)
+		(void)close(parent->lookout_fd);
 	free(parent);
 }
 

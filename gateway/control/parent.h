@@ -15,12 +15,17 @@ struct loop;
 struct parent;
 struct sink;
 
+struct parent_channels {
+	int parent, handoff;
+	int lookout; /* -1: nobody tells who connects */
+};
+
 /*
- * Takes both channels, also on failure; the launcher's is read only once the
+ * Takes the channels, also on failure; the launcher's is read only once the
  * run has begun.  NULL: no memory.
  */
-struct parent *parent_new(struct loop *loop, struct sink *sink, int parent_fd,
-    int handoff_fd) MUST_CHECK;
+struct parent *parent_new(struct loop *loop, struct sink *sink,
+    const struct parent_channels *channels) MUST_CHECK;
 void parent_free(struct parent *parent);
 
 /* What to exit with: 0 when the run was stopped in order. */

@@ -2,6 +2,7 @@
 
 #include "gateway/dns/names.h"
 #include "gateway/dns/port53.h"
+#include "gateway/flow/caller.h"
 #include "gateway/flow/flow.h"
 #include "gateway/flow/machine.h"
 #include "gateway/flow/table.h"
@@ -66,7 +67,7 @@ on_accept(int fd, const struct endpoint *meant, const struct endpoint *from,
 	}
 	table_add(plane->table, flow);
 	pause_at_cap(accept);
-	flow_enter(flow, FLOW_JUDGING);
+	caller_ask(flow);
 }
 
 struct accept *

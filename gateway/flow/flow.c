@@ -1,5 +1,6 @@
 #include "gateway/flow/flow.h"
 
+#include "gateway/flow/program.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proc/log.h"
 #include "gateway/run/run.h"
@@ -68,6 +69,7 @@ flow_free(struct flow *flow)
 		(void)close(flow->outside_fd);
 	stream_free(flow->inside);
 	stream_free(flow->outside);
+	program_unref(flow->program);
 	stack_unref(flow->judge);
 	free(flow->early);
 	free(flow);

@@ -45,6 +45,7 @@ struct event;
 struct flow;
 struct h1_server;
 struct intercept;
+struct program;
 struct pump;
 struct stack;
 struct stream;
@@ -87,6 +88,8 @@ struct flow {
 	struct endpoint from;
 	bool by_name; /* wanted stands for host */
 	struct hostname host;
+	uint64_t sighting; /* who asks is being found out; or 0 */
+	struct program *program; /* who asks; NULL: unknown */
 
 	/* The sandbox's side: a descriptor until a stream or pump takes it. */
 	int fd;

@@ -1,6 +1,7 @@
 #include "gateway/flow/judge.h"
 
 #include "gateway/flow/intercept.h"
+#include "gateway/flow/program.h"
 #include "gateway/proc/clock.h"
 #include "gateway/run/run.h"
 #include "policy/rule.h"
@@ -37,10 +38,14 @@ judge_facts(const struct flow *flow)
 		.protocol = protocol_of(flow),
 	};
 
+	const struct sighting *sighting = program_sighting(flow->program);
+
 	if (flow->by_name)
 		facts.host = flow->host;
 	else
 		facts.literal = flow->wanted.address;
+	if (sighting != NULL && sighting->exe[0] != '\0')
+		facts.exe = sighting->exe;
 	/* Inside TLS and HTTP requests follow; elsewhere nothing does. */
 	facts.last = facts.protocol == FACT_PROTOCOL_TCP ||
 		     facts.protocol == FACT_PROTOCOL_SSH;

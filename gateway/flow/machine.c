@@ -1,5 +1,6 @@
 #include "gateway/flow/machine.h"
 
+#include "gateway/flow/caller.h"
 #include "gateway/flow/classify.h"
 #include "gateway/flow/dialing.h"
 #include "gateway/flow/flow.h"
@@ -16,7 +17,7 @@
 
 #define MAY(state) (1U << FLOW_##state)
 
-/* Nothing: accept enters the next state itself. */
+/* Nothing: a flow begins in it, and caller_ask() ends it. */
 static void
 accepted_enter(struct flow *flow)
 {
@@ -39,6 +40,9 @@ closed_enter(struct flow *flow)
 static const struct flow_row rows[] = {
 	[FLOW_ACCEPTED] = { .name = "accepted",
 	    .enter = accepted_enter,
+	    .leave = caller_forget,
+	    /* Who asks is not known in time: it goes on without. */
+	    .late = FLOW_JUDGING,
 	    .followers = MAY(JUDGING) | MAY(CLOSING) },
 	[FLOW_JUDGING] = { .name = "judging",
 	    .enter = judge_enter,

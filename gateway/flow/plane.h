@@ -6,6 +6,7 @@
 #ifndef GATEWAY_FLOW_PLANE_H
 #define GATEWAY_FLOW_PLANE_H
 
+struct caller;
 struct consent;
 struct inside;
 struct loop;
@@ -28,6 +29,7 @@ struct plane {
 	struct trusts *trusts;
 	struct table *table;
 	struct consent *consent;
+	struct caller *caller; /* NULL: nobody tells who asks */
 };
 
 #endif

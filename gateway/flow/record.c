@@ -1,6 +1,7 @@
 #include "gateway/flow/record.h"
 
 #include "gateway/flow/judge.h"
+#include "gateway/flow/program.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proc/log.h"
 #include "gateway/run/run.h"
@@ -86,20 +87,32 @@ describe(const struct flow *flow, struct words *words)
 	return event;
 }
 
-/* What has no column: the name in the hello, a library's words. */
+/* Who asks; the command line only where there is room for it. */
 static void
-add_detail(const struct flow *flow, const char *ask, struct words *words,
-    struct event *event)
+add_program(struct json *j, const struct sighting *sighting, bool argv)
 {
-	struct cursor_writer out =
-	    cursor_writer_of(words->detail, sizeof(words->detail));
-	struct json j = json_to(&out);
+	if (sighting == NULL)
+		return;
+	json_number(j, "pid", sighting->pid);
+	if (sighting->exe[0] != '\0')
+		json_text(j, "exe", sighting->exe);
+	if (argv && sighting->argv[0] != '\0')
+		json_text(j, "argv", sighting->argv);
+}
+
+/* What has no column: the name in the hello, a library's words, who asks. */
+static bool
+write_detail(const struct flow *flow, const char *ask, bool argv,
+    struct cursor_writer *out)
+{
+	const struct sighting *sighting = NULL;
+	struct json j = json_to(out);
 	bool differs = hostname_is_set(&flow->hello.sni) &&
 		       !hostname_equals(&flow->hello.sni, &flow->host);
 
-	if (!differs && ask[0] == '\0' && flow->cause[0] == '\0' &&
-	    !flow->hello.offers_ech)
-		return;
+	/* Once for each connection, in its first row. */
+	if (!flow->opened)
+		sighting = program_sighting(flow->program);
 	json_open(&j, NULL, '{');
 	if (differs)
 		json_text(&j, "sni", flow->hello.sni.text);
@@ -109,9 +122,26 @@ add_detail(const struct flow *flow, const char *ask, struct words *words,
 		json_text(&j, "cause", flow->cause);
 	if (ask[0] != '\0')
 		json_text(&j, "ask", ask);
+	add_program(&j, sighting, argv);
 	json_close(&j, '}');
-	if (cursor_written(&out))
-		event->detail = cursor_of(out.bytes, out.used);
+	return cursor_written(out);
+}
+
+static void
+add_detail(const struct flow *flow, const char *ask, struct words *words,
+    struct event *event)
+{
+	struct cursor_writer out =
+	    cursor_writer_of(words->detail, sizeof(words->detail));
+	struct cursor_writer less = out;
+
+	if (write_detail(flow, ask, true, &out)) {
+		/* "{}" says nothing. */
+		if (out.used > 2)
+			event->detail = cursor_of(out.bytes, out.used);
+	} else if (write_detail(flow, ask, false, &less)) {
+		event->detail = cursor_of(less.bytes, less.used);
+	}
 }
 
 /* The tally is of what happened, also where no row can be had of it. */
@@ -227,7 +257,8 @@ record_http(struct flow *flow, const struct record_request *request)
 	event.bytes_in = request->bytes_in;
 	if (request->began_us >= 0)
 		event.dur_us = clock_monotonic_us() - request->began_us;
-	if (request->reason != REASON_NONE || request->ask[0] != '\0')
+	if (request->reason != REASON_NONE || request->ask[0] != '\0' ||
+	    !flow->opened)
 		add_detail(flow, request->ask, &words, &event);
 	flow->requests++;
 	if (request->bytes_out > 0)

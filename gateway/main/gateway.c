@@ -2,18 +2,21 @@
  * exeat-gateway - the data plane of one run.
  *
  * Descriptors: 3 the parent, 4 the launcher, 5 the audit writer.  Stages:
- *   warm     open nothing that belongs to a run
+ *   warm     open nothing that belongs to a run; fork the lookout, which is
+ *            what may still read /proc when we may not
  *   load     take the layers and the order, make the run's authority
  *   confine  no dumps, no new privileges
  *   loop     until the parent says stop, or is gone
  */
 #include "gateway/audit/sink.h"
+#include "gateway/control/lookout.h"
 #include "gateway/control/parent.h"
 #include "gateway/proc/corefile.h"
 #include "gateway/proc/log.h"
 #include "gateway/proc/loop.h"
 #include "schema/status.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,8 +72,11 @@ ignore_signals(void)
 }
 
 static int
-serve(void)
+serve(int lookout)
 {
+	struct parent_channels channels = {
+		.parent = FD_PARENT, .handoff = FD_HANDOFF, .lookout = lookout
+	};
 	struct loop *loop = loop_new();
 	struct sink *sink = NULL;
 	struct parent *parent = NULL;
@@ -81,7 +87,7 @@ serve(void)
 	sink = sink_new(loop, FD_AUDIT);
 	if (sink == NULL)
 		goto done;
-	parent = parent_new(loop, sink, FD_PARENT, FD_HANDOFF);
+	parent = parent_new(loop, sink, &channels);
 	if (parent == NULL)
 		goto done;
 	if (loop_run(loop) == STATUS_OK)
@@ -99,6 +105,7 @@ int
 main(int argc, char **argv)
 {
 	enum log_level level = LOG_LEVEL_WARNING;
+	int lookout = -1;
 
 	if (argc == 3 && strcmp(argv[1], "--log") == 0) {
 		level = log_level_of(argv[2], level);
@@ -113,5 +120,8 @@ main(int argc, char **argv)
 		log_error("cannot give up what a gateway must not have");
 		return EXIT_OURS;
 	}
-	return serve();
+	if (lookout_start(&lookout) != STATUS_OK)
+		log_warning("which program connects cannot be told: %s",
+		    strerror(errno));
+	return serve(lookout);
 }
