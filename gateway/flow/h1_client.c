@@ -112,7 +112,7 @@ static bool
 read_head(struct h1_client *client)
 {
 	struct response response;
-	enum http1_fault fault;
+	enum head_fault fault;
 	struct exchange *exchange = client->leg.exchange;
 
 	switch (http1_response_parse(conduit_input(client->conduit),

@@ -420,16 +420,16 @@ connect_client(void *arg)
 
 /* A head that is none: told in a page, since no exchange comes of it. */
 static void
-refuse_malformed(struct h1_server *server, enum http1_fault fault)
+refuse_malformed(struct h1_server *server, enum head_fault fault)
 {
 	static const struct verdict no_verdict = { .kind = VERDICT_DENY };
 	uint8_t id[EVENT_REQ_ID];
 	char event[RUN_REQUEST_TEXT];
 	struct flow *flow = server->flow;
-	struct refusal refusal = { .reason = http1_fault_reason(fault),
-		.status = http1_fault_status(fault),
+	struct refusal refusal = { .reason = head_fault_reason(fault),
+		.status = head_fault_status(fault),
 		.tried = "The request",
-		.cause = http1_fault_words(fault),
+		.cause = head_fault_words(fault),
 		.event = event };
 	struct record_request row = { .id = id,
 		.method = cursor_of_text(""),
@@ -446,7 +446,7 @@ refuse_malformed(struct h1_server *server, enum http1_fault fault)
 	run_request_id(flow->plane->run, id);
 	run_request_print(id, event);
 	if (snprintf(flow->cause, sizeof(flow->cause), "%s",
-		http1_fault_id(fault)) < 0)
+		head_fault_id(fault)) < 0)
 		flow->cause[0] = '\0';
 	record_http(flow, &row);
 	server->keep_alive = false;
@@ -464,7 +464,7 @@ begin(struct h1_server *server, struct h1_request *request)
 		STATUS_OK ||
 	    query.left > 0) {
 		free(request);
-		refuse_malformed(server, HTTP1_TARGET);
+		refuse_malformed(server, HEAD_FAULT_TARGET);
 		return;
 	}
 	server->request = request;
@@ -490,7 +490,7 @@ on_ended(struct h1_server *server, int status)
 	bool idle = conduit_input(server->conduit).left == 0;
 
 	if (status == STATUS_FULL) {
-		refuse_malformed(server, HTTP1_HEAD_LONG);
+		refuse_malformed(server, HEAD_FAULT_HEAD_LONG);
 		return;
 	}
 	/* Many clients leave without the TLS way of saying so. */
@@ -505,7 +505,7 @@ static bool
 read_head(struct h1_server *server)
 {
 	struct h1_request *request;
-	enum http1_fault fault;
+	enum head_fault fault;
 	bool begun = conduit_input(server->conduit).left > 0;
 	int status;
 

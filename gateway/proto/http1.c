@@ -9,14 +9,13 @@
  * is refused where it stands: its sender may wait for an answer already.
  */
 static enum parse_result
-head_length(
-    struct cursor bytes, size_t *ret_length, enum http1_fault *ret_fault)
+head_length(struct cursor bytes, size_t *ret_length, enum head_fault *ret_fault)
 {
 	struct cursor rest = bytes, line;
 
 	while (cursor_until(&rest, '\n', &line)) {
 		if (line.left == 0 || line.at[line.left - 1] != '\r') {
-			*ret_fault = HTTP1_LINE_END;
+			*ret_fault = HEAD_FAULT_LINE_END;
 			return PARSE_BAD;
 		}
 		if (bytes.left - rest.left > LIMIT_HTTP_HEAD)
@@ -28,7 +27,7 @@ head_length(
 	}
 	if (bytes.left < LIMIT_HTTP_HEAD)
 		return PARSE_MORE;
-	*ret_fault = HTTP1_HEAD_LONG;
+	*ret_fault = HEAD_FAULT_HEAD_LONG;
 	return PARSE_BAD;
 }
 
@@ -45,38 +44,38 @@ take_line(struct cursor *bytes, struct cursor *ret)
 }
 
 /* What may stand in no line. */
-static enum http1_fault
+static enum head_fault
 line_fault(struct cursor line)
 {
 	for (size_t i = 0; i < line.left; i++) {
 		if (line.at[i] == '\r')
-			return HTTP1_LINE_END;
+			return HEAD_FAULT_LINE_END;
 		if ((line.at[i] < 0x20 && line.at[i] != '\t') ||
 		    line.at[i] == 0x7f)
-			return HTTP1_CONTROL;
+			return HEAD_FAULT_CONTROL;
 	}
-	return HTTP1_NO_FAULT;
+	return HEAD_FAULT_NONE;
 }
 
 /* Why a line was no field. */
-static enum http1_fault
+static enum head_fault
 field_fault(struct cursor line)
 {
-	enum http1_fault fault = line_fault(line);
+	enum head_fault fault = line_fault(line);
 	struct cursor name;
 
-	if (fault != HTTP1_NO_FAULT)
+	if (fault != HEAD_FAULT_NONE)
 		return fault;
 	if (line.left > 0 && (line.at[0] == ' ' || line.at[0] == '\t'))
-		return HTTP1_FOLD;
+		return HEAD_FAULT_FOLD;
 	if (cursor_until(&line, ':', &name) && name.left > 0 &&
 	    (name.at[name.left - 1] == ' ' || name.at[name.left - 1] == '\t'))
-		return HTTP1_FIELD_SPACE;
-	return HTTP1_FIELD_NAME;
+		return HEAD_FAULT_FIELD_SPACE;
+	return HEAD_FAULT_FIELD_NAME;
 }
 
 /* Reads the lines up to the empty one as fields. */
-static enum http1_fault
+static enum head_fault
 read_fields(struct cursor *lines, struct header *header)
 {
 	struct cursor line, name, value;
@@ -88,17 +87,17 @@ read_fields(struct cursor *lines, struct header *header)
 			return field_fault(line);
 		status = header_add(header, name, value);
 		if (status == STATUS_FULL)
-			return HTTP1_FIELDS;
+			return HEAD_FAULT_FIELDS;
 		if (status != STATUS_OK)
 			return field_fault(line);
 	}
-	return HTTP1_NO_FAULT;
+	return HEAD_FAULT_NONE;
 }
 
 /* ---- what the fields say about the message ---- */
 
 /* Where the body of a message ends that may have one. */
-static enum http1_fault
+static enum head_fault
 read_framing(const struct header *header, enum message_version version,
     struct message_body *ret)
 {
@@ -108,29 +107,29 @@ read_framing(const struct header *header, enum message_version version,
 	struct cursor value;
 
 	if (lengths > 0 && codings > 0)
-		return HTTP1_LENGTH_AND_CODING;
+		return HEAD_FAULT_LENGTH_AND_CODING;
 	if (codings > 1)
-		return HTTP1_CODING;
+		return HEAD_FAULT_CODING;
 	if (lengths > 1)
-		return HTTP1_LENGTH_TWICE;
+		return HEAD_FAULT_LENGTH_TWICE;
 	if (header_find(header, "Transfer-Encoding", &value)) {
 		if (version == MESSAGE_HTTP_1_0)
-			return HTTP1_CODING_VERSION;
+			return HEAD_FAULT_CODING_VERSION;
 		if (!header_is(value, "chunked"))
-			return HTTP1_CODING;
+			return HEAD_FAULT_CODING;
 		body.framing = MESSAGE_CHUNKED;
 	}
 	if (header_find(header, "Content-Length", &value)) {
 		if (!cursor_decimal(&value, INT64_MAX, &body.length))
-			return HTTP1_LENGTH;
+			return HEAD_FAULT_LENGTH;
 		if (cursor_literal(&value, ","))
-			return HTTP1_LENGTH_TWICE;
+			return HEAD_FAULT_LENGTH_TWICE;
 		if (!cursor_is_empty(&value))
-			return HTTP1_LENGTH;
+			return HEAD_FAULT_LENGTH;
 		body.framing = MESSAGE_LENGTH;
 	}
 	*ret = body;
-	return HTTP1_NO_FAULT;
+	return HEAD_FAULT_NONE;
 }
 
 /*
@@ -161,7 +160,7 @@ read_upgrade(const struct header *header)
  * The names in all Connection fields, taken out before the fields are moved.
  * A head that names more than it could have is not honest.
  */
-static enum http1_fault
+static enum head_fault
 read_options(const struct header *header, struct header *options)
 {
 	struct cursor list, member;
@@ -172,11 +171,11 @@ read_options(const struct header *header, struct header *options)
 		list = header->fields[i].value;
 		while (header_member(&list, &member)) {
 			if (options->count == LIMIT_HTTP_FIELDS)
-				return HTTP1_FIELDS;
+				return HEAD_FAULT_FIELDS;
 			options->fields[options->count++].name = member;
 		}
 	}
-	return HTTP1_NO_FAULT;
+	return HEAD_FAULT_NONE;
 }
 
 static bool
@@ -204,16 +203,16 @@ governs_hop(struct cursor name)
 }
 
 /* Leaves the fields that are for the other end, in order. */
-static enum http1_fault
+static enum head_fault
 keep_end_to_end(struct header *header, bool keep_length)
 {
 	struct header options;
-	enum http1_fault fault;
+	enum head_fault fault;
 	size_t kept = 0;
 
 	options.count = 0;
 	fault = read_options(header, &options);
-	if (fault != HTTP1_NO_FAULT)
+	if (fault != HEAD_FAULT_NONE)
 		return fault;
 	for (size_t i = 0; i < header->count; i++) {
 		struct cursor name = header->fields[i].name;
@@ -225,25 +224,25 @@ keep_end_to_end(struct header *header, bool keep_length)
 		header->fields[kept++] = header->fields[i];
 	}
 	header->count = kept;
-	return HTTP1_NO_FAULT;
+	return HEAD_FAULT_NONE;
 }
 
 /* ---- requests ---- */
 
-static enum http1_fault
+static enum head_fault
 read_method(struct cursor method, struct request *request)
 {
 	if (!header_is_token(method) || method.left > LIMIT_HTTP_METHOD)
-		return HTTP1_METHOD;
+		return HEAD_FAULT_METHOD;
 	/* Some servers take "delete" for DELETE, and no rule would. */
 	for (size_t i = 0; i < method.left; i++)
 		if (method.at[i] >= 'a' && method.at[i] <= 'z')
-			return HTTP1_METHOD;
+			return HEAD_FAULT_METHOD;
 	memcpy(request->method, method.at, method.left);
 	request->method[method.left] = '\0';
 	if (cursor_equals(method, "CONNECT"))
-		return HTTP1_CONNECT;
-	return HTTP1_NO_FAULT;
+		return HEAD_FAULT_CONNECT;
+	return HEAD_FAULT_NONE;
 }
 
 static bool
@@ -272,7 +271,7 @@ split_path(struct cursor text, struct request *request)
 }
 
 /* What stands behind "http://": an authority, a path, a query. */
-static enum http1_fault
+static enum head_fault
 read_absolute(struct cursor text, struct request *request)
 {
 	size_t end = 0;
@@ -282,46 +281,46 @@ read_absolute(struct cursor text, struct request *request)
 		end++;
 	if (!cursor_take(&text, end, &host) ||
 	    authority_parse(host, &request->authority) != STATUS_OK)
-		return HTTP1_TARGET;
+		return HEAD_FAULT_TARGET;
 	request->form = REQUEST_ABSOLUTE;
 	split_path(text, request);
-	return HTTP1_NO_FAULT;
+	return HEAD_FAULT_NONE;
 }
 
-static enum http1_fault
+static enum head_fault
 read_target(struct cursor target, struct request *request)
 {
 	struct cursor scheme;
 
 	if (target.left > LIMIT_HTTP_URI)
-		return HTTP1_TARGET_LONG;
+		return HEAD_FAULT_TARGET_LONG;
 	if (!is_target_text(target))
-		return HTTP1_TARGET;
+		return HEAD_FAULT_TARGET;
 	if (cursor_equals(target, "*")) {
 		if (strcmp(request->method, "OPTIONS") != 0)
-			return HTTP1_TARGET;
+			return HEAD_FAULT_TARGET;
 		request->form = REQUEST_ASTERISK;
 		request->path = target;
-		return HTTP1_NO_FAULT;
+		return HEAD_FAULT_NONE;
 	}
 	if (target.at[0] == '/') {
 		request->form = REQUEST_ORIGIN;
 		split_path(target, request);
-		return HTTP1_NO_FAULT;
+		return HEAD_FAULT_NONE;
 	}
 	if (!cursor_until(&target, ':', &scheme) ||
 	    !cursor_literal(&target, "//"))
-		return HTTP1_TARGET;
+		return HEAD_FAULT_TARGET;
 	if (header_is(scheme, "http"))
 		request->scheme = REQUEST_HTTP;
 	else if (header_is(scheme, "https"))
 		request->scheme = REQUEST_HTTPS;
 	else
-		return HTTP1_TARGET;
+		return HEAD_FAULT_TARGET;
 	return read_absolute(target, request);
 }
 
-static enum http1_fault
+static enum head_fault
 read_version(struct cursor text, enum message_version *ret)
 {
 	if (cursor_equals(text, "HTTP/1.1"))
@@ -329,35 +328,35 @@ read_version(struct cursor text, enum message_version *ret)
 	else if (cursor_equals(text, "HTTP/1.0"))
 		*ret = MESSAGE_HTTP_1_0;
 	else
-		return HTTP1_VERSION;
-	return HTTP1_NO_FAULT;
+		return HEAD_FAULT_VERSION;
+	return HEAD_FAULT_NONE;
 }
 
-static enum http1_fault
+static enum head_fault
 read_request_line(struct cursor line, struct request *request)
 {
-	enum http1_fault fault = line_fault(line);
+	enum head_fault fault = line_fault(line);
 	struct cursor method, target;
 
-	if (fault != HTTP1_NO_FAULT)
+	if (fault != HEAD_FAULT_NONE)
 		return fault;
 	if (!cursor_until(&line, ' ', &method))
-		return HTTP1_START_LINE;
+		return HEAD_FAULT_START_LINE;
 	fault = read_method(method, request);
-	if (fault != HTTP1_NO_FAULT)
+	if (fault != HEAD_FAULT_NONE)
 		return fault;
 	/* A target and nothing behind it is HTTP/0.9. */
 	if (!cursor_until(&line, ' ', &target))
-		return HTTP1_VERSION;
+		return HEAD_FAULT_VERSION;
 	if (target.left == 0 || memchr(line.at, ' ', line.left) != NULL)
-		return HTTP1_START_LINE;
+		return HEAD_FAULT_START_LINE;
 	fault = read_target(target, request);
-	if (fault != HTTP1_NO_FAULT)
+	if (fault != HEAD_FAULT_NONE)
 		return fault;
 	return read_version(line, &request->version);
 }
 
-static enum http1_fault
+static enum head_fault
 read_host(struct request *request)
 {
 	uint16_t port = request->scheme == REQUEST_HTTPS ? 443 : 80;
@@ -366,38 +365,38 @@ read_host(struct request *request)
 	struct cursor value;
 
 	if (count > 1)
-		return HTTP1_HOST_TWICE;
+		return HEAD_FAULT_HOST_TWICE;
 	if (!header_find(&request->header, "Host", &value)) {
 		if (request->version == MESSAGE_HTTP_1_0)
-			return HTTP1_NO_FAULT;
-		return HTTP1_HOST_MISSING;
+			return HEAD_FAULT_NONE;
+		return HEAD_FAULT_HOST_MISSING;
 	}
 	if (authority_parse(value, &host) != STATUS_OK)
-		return HTTP1_HOST;
+		return HEAD_FAULT_HOST;
 	if (request->form == REQUEST_ABSOLUTE &&
 	    !authority_equals(&host, &request->authority, port))
-		return HTTP1_HOST_DISAGREES;
+		return HEAD_FAULT_HOST_DISAGREES;
 	request->authority = host;
-	return HTTP1_NO_FAULT;
+	return HEAD_FAULT_NONE;
 }
 
 /* Everything but the request line. */
-static enum http1_fault
+static enum head_fault
 read_request_fields(struct cursor lines, struct request *request)
 {
 	struct header *header = &request->header;
 	bool recent = request->version != MESSAGE_HTTP_1_0;
-	enum http1_fault fault = read_fields(&lines, header);
+	enum head_fault fault = read_fields(&lines, header);
 
-	if (fault == HTTP1_NO_FAULT)
+	if (fault == HEAD_FAULT_NONE)
 		fault = read_host(request);
-	if (fault == HTTP1_NO_FAULT)
+	if (fault == HEAD_FAULT_NONE)
 		fault = read_framing(header, request->version, &request->body);
-	if (fault != HTTP1_NO_FAULT)
+	if (fault != HEAD_FAULT_NONE)
 		return fault;
 	if (request->body.framing != MESSAGE_NO_BODY &&
 	    strcmp(request->method, "TRACE") == 0)
-		return HTTP1_BODY;
+		return HEAD_FAULT_BODY;
 	/* A proxy keeps no HTTP/1.0 client (RFC 9112 section 9.3). */
 	request->keep_alive =
 	    recent && !header_lists(header, "Connection", "close");
@@ -411,11 +410,11 @@ read_request_fields(struct cursor lines, struct request *request)
 
 enum parse_result
 http1_request_parse(
-    struct cursor bytes, struct request *ret, enum http1_fault *ret_fault)
+    struct cursor bytes, struct request *ret, enum head_fault *ret_fault)
 {
 	struct request request = { 0 };
 	struct cursor lines = bytes, line;
-	enum http1_fault fault = HTTP1_NO_FAULT;
+	enum head_fault fault = HEAD_FAULT_NONE;
 	enum parse_result result = head_length(bytes, &request.length, &fault);
 
 	if (result == PARSE_BAD) {
@@ -427,9 +426,9 @@ http1_request_parse(
 	if (!take_line(&lines, &line))
 		return PARSE_MORE;
 	fault = read_request_line(line, &request);
-	if (fault == HTTP1_NO_FAULT && result == PARSE_OK)
+	if (fault == HEAD_FAULT_NONE && result == PARSE_OK)
 		fault = read_request_fields(lines, &request);
-	if (fault != HTTP1_NO_FAULT) {
+	if (fault != HEAD_FAULT_NONE) {
 		*ret_fault = fault;
 		return PARSE_BAD;
 	}
@@ -440,65 +439,65 @@ http1_request_parse(
 
 /* ---- responses ---- */
 
-static enum http1_fault
+static enum head_fault
 read_status_line(struct cursor line, struct response *response)
 {
-	enum http1_fault fault = line_fault(line);
+	enum head_fault fault = line_fault(line);
 	struct cursor version, digits;
 	uint64_t status;
 
-	if (fault != HTTP1_NO_FAULT)
+	if (fault != HEAD_FAULT_NONE)
 		return fault;
 	if (!cursor_until(&line, ' ', &version))
-		return HTTP1_START_LINE;
+		return HEAD_FAULT_START_LINE;
 	fault = read_version(version, &response->version);
-	if (fault != HTTP1_NO_FAULT)
+	if (fault != HEAD_FAULT_NONE)
 		return fault;
 	if (!cursor_take(&line, 3, &digits) ||
 	    !cursor_decimal(&digits, 999, &status) ||
 	    !cursor_is_empty(&digits) || status < 100)
-		return HTTP1_STATUS;
+		return HEAD_FAULT_STATUS;
 	/* Many servers leave the space out with the phrase behind it. */
 	if (!cursor_is_empty(&line) && !cursor_literal(&line, " "))
-		return HTTP1_STATUS;
+		return HEAD_FAULT_STATUS;
 	response->status = (uint16_t)status;
 	response->reason = line;
-	return HTTP1_NO_FAULT;
+	return HEAD_FAULT_NONE;
 }
 
 /*
  * RFC 9112 section 6.3 for responses.  A 204 with "Content-Length: 0" is let
  * pass: it is common, and says the same twice.
  */
-static enum http1_fault
+static enum head_fault
 read_response_body(struct response *response, const char *method)
 {
-	enum http1_fault fault =
+	enum head_fault fault =
 	    read_framing(&response->header, response->version, &response->body);
 	bool none = response->status < 200 || response->status == 204;
 
-	if (fault != HTTP1_NO_FAULT)
+	if (fault != HEAD_FAULT_NONE)
 		return fault;
 	if (none && (response->body.framing == MESSAGE_CHUNKED ||
 			response->body.length > 0))
-		return HTTP1_BODY;
+		return HEAD_FAULT_BODY;
 	if (none || response->status == 304 || strcmp(method, "HEAD") == 0)
 		response->body = (struct message_body){ 0 };
 	else if (response->body.framing == MESSAGE_NO_BODY)
 		response->body.framing = MESSAGE_UNTIL_CLOSE;
-	return HTTP1_NO_FAULT;
+	return HEAD_FAULT_NONE;
 }
 
-static enum http1_fault
+static enum head_fault
 read_response_fields(
     struct cursor lines, const char *method, struct response *response)
 {
 	struct header *header = &response->header;
-	enum http1_fault fault = read_fields(&lines, header);
+	enum head_fault fault = read_fields(&lines, header);
 
-	if (fault == HTTP1_NO_FAULT)
+	if (fault == HEAD_FAULT_NONE)
 		fault = read_response_body(response, method);
-	if (fault != HTTP1_NO_FAULT)
+	if (fault != HEAD_FAULT_NONE)
 		return fault;
 	response->keep_alive =
 	    response->body.framing != MESSAGE_UNTIL_CLOSE &&
@@ -514,11 +513,11 @@ read_response_fields(
 
 enum parse_result
 http1_response_parse(struct cursor bytes, const char *method,
-    struct response *ret, enum http1_fault *ret_fault)
+    struct response *ret, enum head_fault *ret_fault)
 {
 	struct response response = { 0 };
 	struct cursor lines = bytes, line;
-	enum http1_fault fault = HTTP1_NO_FAULT;
+	enum head_fault fault = HEAD_FAULT_NONE;
 	enum parse_result result = head_length(bytes, &response.length, &fault);
 
 	if (result == PARSE_BAD) {
@@ -530,9 +529,9 @@ http1_response_parse(struct cursor bytes, const char *method,
 	if (!take_line(&lines, &line))
 		return PARSE_MORE;
 	fault = read_status_line(line, &response);
-	if (fault == HTTP1_NO_FAULT && result == PARSE_OK)
+	if (fault == HEAD_FAULT_NONE && result == PARSE_OK)
 		fault = read_response_fields(lines, method, &response);
-	if (fault != HTTP1_NO_FAULT) {
+	if (fault != HEAD_FAULT_NONE) {
 		*ret_fault = fault;
 		return PARSE_BAD;
 	}

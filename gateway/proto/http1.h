@@ -14,7 +14,7 @@
 #ifndef GATEWAY_PROTO_HTTP1_H
 #define GATEWAY_PROTO_HTTP1_H
 
-#include "gateway/proto/http1_fault.h"
+#include "gateway/proto/head_fault.h"
 #include "gateway/proto/request.h"
 #include "gateway/proto/response.h"
 #include "schema/status.h"
@@ -24,11 +24,11 @@
  * PARSE_BAD only.
  */
 enum parse_result http1_request_parse(struct cursor bytes, struct request *ret,
-    enum http1_fault *ret_fault) MUST_CHECK;
+    enum head_fault *ret_fault) MUST_CHECK;
 
 /* The same for a response to a request with this method. */
 enum parse_result http1_response_parse(struct cursor bytes, const char *method,
-    struct response *ret, enum http1_fault *ret_fault) MUST_CHECK;
+    struct response *ret, enum head_fault *ret_fault) MUST_CHECK;
 
 /* What is to become of the connection behind the message. */
 enum http1_connection {

@@ -310,7 +310,7 @@ static bool
 check_origin(const struct origin *origin)
 {
 	struct request request;
-	enum http1_fault fault;
+	enum head_fault fault;
 	enum parse_result result;
 
 	if (origin->length == 0)

@@ -13,10 +13,10 @@ static unsigned char first[4 * LIMIT_HTTP_HEAD], second[4 * LIMIT_HTTP_HEAD];
 
 /* What we add may be more than we would take ourselves. */
 static bool
-is_only_too_much(enum parse_result result, enum http1_fault fault)
+is_only_too_much(enum parse_result result, enum head_fault fault)
 {
 	return result == PARSE_BAD &&
-	       (fault == HTTP1_FIELDS || fault == HTTP1_HEAD_LONG);
+	       (fault == HEAD_FAULT_FIELDS || fault == HEAD_FAULT_HEAD_LONG);
 }
 
 static void
@@ -25,11 +25,11 @@ check_request(struct cursor bytes)
 	struct cursor_writer out = cursor_writer_of(first, sizeof(first));
 	struct cursor_writer copy = cursor_writer_of(second, sizeof(second));
 	struct request request, again;
-	enum http1_fault fault = HTTP1_NO_FAULT;
+	enum head_fault fault = HEAD_FAULT_NONE;
 	enum parse_result result = http1_request_parse(bytes, &request, &fault);
 
 	if (result == PARSE_BAD)
-		assert(fault > HTTP1_NO_FAULT && fault < HTTP1_FAULT_COUNT);
+		assert(fault > HEAD_FAULT_NONE && fault < HEAD_FAULT_COUNT);
 	if (result != PARSE_OK)
 		return;
 	assert(request.length > 0 && request.length <= bytes.left);
@@ -59,12 +59,12 @@ check_response(struct cursor bytes, const char *method)
 {
 	struct cursor_writer out = cursor_writer_of(first, sizeof(first));
 	struct response response, again;
-	enum http1_fault fault = HTTP1_NO_FAULT;
+	enum head_fault fault = HEAD_FAULT_NONE;
 	enum parse_result result =
 	    http1_response_parse(bytes, method, &response, &fault);
 
 	if (result == PARSE_BAD)
-		assert(fault > HTTP1_NO_FAULT && fault < HTTP1_FAULT_COUNT);
+		assert(fault > HEAD_FAULT_NONE && fault < HEAD_FAULT_COUNT);
 	if (result != PARSE_OK)
 		return;
 	assert(response.length > 0 && response.length <= bytes.left);

@@ -35,7 +35,7 @@ read_back(const struct refusal *refusal, const char *method, bool keep_alive,
 {
 	struct cursor_writer out =
 	    cursor_writer_of(ret->bytes, sizeof(ret->bytes));
-	enum http1_fault fault;
+	enum head_fault fault;
 	json_error_t error;
 
 	refusal_write_http1(

@@ -17,11 +17,11 @@ static struct request
 request_of(const char *text)
 {
 	struct request request;
-	enum http1_fault fault = HTTP1_NO_FAULT;
+	enum head_fault fault = HEAD_FAULT_NONE;
 
 	if (http1_request_parse(cursor_of_text(text), &request, &fault) !=
 	    PARSE_OK)
-		fail_msg("%s: %s", text, http1_fault_words(fault));
+		fail_msg("%s: %s", text, head_fault_words(fault));
 	return request;
 }
 
@@ -29,11 +29,11 @@ static struct response
 response_of(const char *text, const char *method)
 {
 	struct response response;
-	enum http1_fault fault = HTTP1_NO_FAULT;
+	enum head_fault fault = HEAD_FAULT_NONE;
 
 	if (http1_response_parse(
 		cursor_of_text(text), method, &response, &fault) != PARSE_OK)
-		fail_msg("%s: %s", text, http1_fault_words(fault));
+		fail_msg("%s: %s", text, head_fault_words(fault));
 	return response;
 }
 
@@ -165,7 +165,7 @@ static void
 the_longest_head_is_read_and_one_byte_more_is_not(void **state)
 {
 	struct request request = { .length = 77 };
-	enum http1_fault fault = HTTP1_NO_FAULT;
+	enum head_fault fault = HEAD_FAULT_NONE;
 	size_t length = head_of(LIMIT_HTTP_HEAD);
 
 	(void)state;
@@ -186,8 +186,8 @@ the_longest_head_is_read_and_one_byte_more_is_not(void **state)
 	assert_int_equal(
 	    http1_request_parse(cursor_of(head, length), &request, &fault),
 	    PARSE_BAD);
-	assert_int_equal(fault, HTTP1_HEAD_LONG);
-	assert_int_equal(http1_fault_status(fault), 431);
+	assert_int_equal(fault, HEAD_FAULT_HEAD_LONG);
+	assert_int_equal(head_fault_status(fault), 431);
 	assert_int_equal(request.length, 77);
 }
 
@@ -197,20 +197,20 @@ what_is_wrong_already_is_refused_before_the_end(void **state)
 {
 	static const struct {
 		const char *begun;
-		enum http1_fault fault;
+		enum head_fault fault;
 	} rows[] = {
-		{ "GET /\r\n", HTTP1_VERSION },
-		{ "GET / HTTP/3\r\nHo", HTTP1_VERSION },
-		{ "CONNECT a.test:443 HTTP/1.1\r\n", HTTP1_CONNECT },
-		{ "GET / HTTP/1.1\n", HTTP1_LINE_END },
-		{ "GET / HTTP/1.1\r\nA: b\nC", HTTP1_LINE_END },
-		{ "\r\n", HTTP1_START_LINE },
+		{ "GET /\r\n", HEAD_FAULT_VERSION },
+		{ "GET / HTTP/3\r\nHo", HEAD_FAULT_VERSION },
+		{ "CONNECT a.test:443 HTTP/1.1\r\n", HEAD_FAULT_CONNECT },
+		{ "GET / HTTP/1.1\n", HEAD_FAULT_LINE_END },
+		{ "GET / HTTP/1.1\r\nA: b\nC", HEAD_FAULT_LINE_END },
+		{ "\r\n", HEAD_FAULT_START_LINE },
 	};
 	struct request request;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		enum http1_fault fault = HTTP1_NO_FAULT;
+		enum head_fault fault = HEAD_FAULT_NONE;
 
 		assert_int_equal(
 		    http1_request_parse(
@@ -280,18 +280,18 @@ static void
 every_fault_has_an_id_words_a_reason_and_a_status(void **state)
 {
 	(void)state;
-	for (unsigned i = HTTP1_NO_FAULT + 1; i < HTTP1_FAULT_COUNT; i++) {
-		enum http1_fault fault = (enum http1_fault)i;
-		enum reason reason = http1_fault_reason(fault);
-		unsigned status = http1_fault_status(fault);
+	for (unsigned i = HEAD_FAULT_NONE + 1; i < HEAD_FAULT_COUNT; i++) {
+		enum head_fault fault = (enum head_fault)i;
+		enum reason reason = head_fault_reason(fault);
+		unsigned status = head_fault_status(fault);
 
-		assert_true(strlen(http1_fault_words(fault)) > 0);
+		assert_true(strlen(head_fault_words(fault)) > 0);
 		assert_true(
 		    reason == REASON_MALFORMED || reason == REASON_AMBIGUOUS);
 		assert_true(status == 400 || status == 414 || status == 431);
 		for (unsigned other = 0; other < i; other++)
-			assert_string_not_equal(http1_fault_id(fault),
-			    http1_fault_id((enum http1_fault)other));
+			assert_string_not_equal(head_fault_id(fault),
+			    head_fault_id((enum head_fault)other));
 	}
 }
 

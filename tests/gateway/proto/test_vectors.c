@@ -30,7 +30,7 @@ struct vector {
 	const char *name; /* behind the kind */
 	unsigned char bytes[FILE_MAX];
 	size_t length;
-	enum http1_fault fault; /* of the last try, where there are faults */
+	enum head_fault fault; /* of the last try, where there are faults */
 };
 
 static unsigned char written[FILE_MAX];
@@ -299,7 +299,7 @@ try_good(int folder, const char *name)
 	vector.length = load(folder, name, vector.bytes);
 	result = kind->parse(&vector, vector.length, &out);
 	if (result != PARSE_OK)
-		fail_msg("%s: %s", name, http1_fault_id(vector.fault));
+		fail_msg("%s: %s", name, head_fault_id(vector.fault));
 	if (out.used != length || memcmp(written, expected, length) != 0)
 		fail_msg("%s became\n%.*s", name, (int)out.used,
 		    (const char *)written);
@@ -319,7 +319,7 @@ try_bad(int folder, const char *name)
 	vector.length = load(folder, name, vector.bytes);
 	if (kind->parse(&vector, vector.length, NULL) != PARSE_BAD)
 		fail_msg("%s is not refused", name);
-	id = http1_fault_id(vector.fault);
+	id = head_fault_id(vector.fault);
 	if (kind->has_fault && (strncmp(vector.name, id, strlen(id)) != 0 ||
 				   vector.name[strlen(id)] != '.'))
 		fail_msg("%s is refused for %s", name, id);
