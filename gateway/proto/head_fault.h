@@ -35,6 +35,12 @@ enum head_fault {
 	HEAD_FAULT_CODING_VERSION, /* Transfer-Encoding in HTTP/1.0 */
 	HEAD_FAULT_LENGTH_AND_CODING,
 	HEAD_FAULT_BODY, /* on a message that has none */
+	/* HTTP/2 */
+	HEAD_FAULT_PSEUDO, /* unknown, twice, missing, or out of place */
+	HEAD_FAULT_FIELD_CASE, /* a name with a letter in upper case */
+	HEAD_FAULT_HOP_FIELD, /* about the connection, which is no business */
+	HEAD_FAULT_BLANK, /* white space around a value */
+	HEAD_FAULT_LENGTH_DISAGREES, /* with the bytes that came */
 	HEAD_FAULT_COUNT
 };
 

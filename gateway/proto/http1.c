@@ -1,5 +1,7 @@
 #include "gateway/proto/http1.h"
 
+#include "gateway/proto/head.h"
+
 #include <string.h>
 
 /* ---- lines ---- */
@@ -9,7 +11,7 @@
  * is refused where it stands: its sender may wait for an answer already.
  */
 static enum parse_result
-head_length(struct cursor bytes, size_t *ret_length, enum head_fault *ret_fault)
+find_end(struct cursor bytes, size_t *ret_length, enum head_fault *ret_fault)
 {
 	struct cursor rest = bytes, line;
 
@@ -105,13 +107,12 @@ read_framing(const struct header *header, enum message_version version,
 	size_t codings = header_count(header, "Transfer-Encoding");
 	struct message_body body = { .framing = MESSAGE_NO_BODY };
 	struct cursor value;
+	enum head_fault fault;
 
 	if (lengths > 0 && codings > 0)
 		return HEAD_FAULT_LENGTH_AND_CODING;
 	if (codings > 1)
 		return HEAD_FAULT_CODING;
-	if (lengths > 1)
-		return HEAD_FAULT_LENGTH_TWICE;
 	if (header_find(header, "Transfer-Encoding", &value)) {
 		if (version == MESSAGE_HTTP_1_0)
 			return HEAD_FAULT_CODING_VERSION;
@@ -119,17 +120,10 @@ read_framing(const struct header *header, enum message_version version,
 			return HEAD_FAULT_CODING;
 		body.framing = MESSAGE_CHUNKED;
 	}
-	if (header_find(header, "Content-Length", &value)) {
-		if (!cursor_decimal(&value, INT64_MAX, &body.length))
-			return HEAD_FAULT_LENGTH;
-		if (cursor_literal(&value, ","))
-			return HEAD_FAULT_LENGTH_TWICE;
-		if (!cursor_is_empty(&value))
-			return HEAD_FAULT_LENGTH;
-		body.framing = MESSAGE_LENGTH;
-	}
-	*ret = body;
-	return HEAD_FAULT_NONE;
+	fault = head_length(header, &body);
+	if (fault == HEAD_FAULT_NONE)
+		*ret = body;
+	return fault;
 }
 
 /*
@@ -229,47 +223,6 @@ keep_end_to_end(struct header *header, bool keep_length)
 
 /* ---- requests ---- */
 
-static enum head_fault
-read_method(struct cursor method, struct request *request)
-{
-	if (!header_is_token(method) || method.left > LIMIT_HTTP_METHOD)
-		return HEAD_FAULT_METHOD;
-	/* Some servers take "delete" for DELETE, and no rule would. */
-	for (size_t i = 0; i < method.left; i++)
-		if (method.at[i] >= 'a' && method.at[i] <= 'z')
-			return HEAD_FAULT_METHOD;
-	memcpy(request->method, method.at, method.left);
-	request->method[method.left] = '\0';
-	if (cursor_equals(method, "CONNECT"))
-		return HEAD_FAULT_CONNECT;
-	return HEAD_FAULT_NONE;
-}
-
-static bool
-is_target_text(struct cursor target)
-{
-	for (size_t i = 0; i < target.left; i++)
-		if (target.at[i] <= 0x20 || target.at[i] >= 0x7f ||
-		    target.at[i] == '#')
-			return false;
-	return target.left > 0;
-}
-
-static void
-split_path(struct cursor text, struct request *request)
-{
-	struct cursor path;
-
-	request->path = text;
-	if (cursor_until(&text, '?', &path)) {
-		request->path = path;
-		request->query = text;
-		request->has_query = true;
-	}
-	if (cursor_is_empty(&request->path))
-		request->path = cursor_of_text("/");
-}
-
 /* What stands behind "http://": an authority, a path, a query. */
 static enum head_fault
 read_absolute(struct cursor text, struct request *request)
@@ -283,7 +236,7 @@ read_absolute(struct cursor text, struct request *request)
 	    authority_parse(host, &request->authority) != STATUS_OK)
 		return HEAD_FAULT_TARGET;
 	request->form = REQUEST_ABSOLUTE;
-	split_path(text, request);
+	head_split(text, request);
 	return HEAD_FAULT_NONE;
 }
 
@@ -291,23 +244,12 @@ static enum head_fault
 read_target(struct cursor target, struct request *request)
 {
 	struct cursor scheme;
+	enum head_fault fault = head_target_text(target);
 
-	if (target.left > LIMIT_HTTP_URI)
-		return HEAD_FAULT_TARGET_LONG;
-	if (!is_target_text(target))
-		return HEAD_FAULT_TARGET;
-	if (cursor_equals(target, "*")) {
-		if (strcmp(request->method, "OPTIONS") != 0)
-			return HEAD_FAULT_TARGET;
-		request->form = REQUEST_ASTERISK;
-		request->path = target;
-		return HEAD_FAULT_NONE;
-	}
-	if (target.at[0] == '/') {
-		request->form = REQUEST_ORIGIN;
-		split_path(target, request);
-		return HEAD_FAULT_NONE;
-	}
+	if (fault != HEAD_FAULT_NONE)
+		return fault;
+	if (target.at[0] == '/' || cursor_equals(target, "*"))
+		return head_target(target, request);
 	if (!cursor_until(&target, ':', &scheme) ||
 	    !cursor_literal(&target, "//"))
 		return HEAD_FAULT_TARGET;
@@ -342,7 +284,7 @@ read_request_line(struct cursor line, struct request *request)
 		return fault;
 	if (!cursor_until(&line, ' ', &method))
 		return HEAD_FAULT_START_LINE;
-	fault = read_method(method, request);
+	fault = head_method(method, request);
 	if (fault != HEAD_FAULT_NONE)
 		return fault;
 	/* A target and nothing behind it is HTTP/0.9. */
@@ -403,6 +345,8 @@ read_request_fields(struct cursor lines, struct request *request)
 	if (recent) {
 		request->expects_continue =
 		    header_lists(header, "Expect", "100-continue");
+		request->takes_trailers =
+		    header_lists(header, "TE", "trailers");
 		request->upgrade = read_upgrade(header);
 	}
 	return keep_end_to_end(header, false);
@@ -415,7 +359,7 @@ http1_request_parse(
 	struct request request = { 0 };
 	struct cursor lines = bytes, line;
 	enum head_fault fault = HEAD_FAULT_NONE;
-	enum parse_result result = head_length(bytes, &request.length, &fault);
+	enum parse_result result = find_end(bytes, &request.length, &fault);
 
 	if (result == PARSE_BAD) {
 		*ret_fault = fault;
@@ -518,7 +462,7 @@ http1_response_parse(struct cursor bytes, const char *method,
 	struct response response = { 0 };
 	struct cursor lines = bytes, line;
 	enum head_fault fault = HEAD_FAULT_NONE;
-	enum parse_result result = head_length(bytes, &response.length, &fault);
+	enum parse_result result = find_end(bytes, &response.length, &fault);
 
 	if (result == PARSE_BAD) {
 		*ret_fault = fault;

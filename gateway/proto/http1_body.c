@@ -1,5 +1,7 @@
 #include "gateway/proto/http1_body.h"
 
+#include "gateway/proto/head.h"
+
 /* Sixteen digits hold every size up to INT64_MAX. */
 #define CHUNK_DIGITS 16
 
@@ -82,25 +84,6 @@ read_chunk_end(struct http1_body *body, struct cursor *bytes)
 	return PARSE_MORE;
 }
 
-/* RFC 9110 section 6.5.1, and what a credential could be smuggled in. */
-static bool
-may_trail(struct cursor name)
-{
-	static const char *const names[] = { "Age", "Authorization",
-		"Cache-Control", "Connection", "Content-Encoding",
-		"Content-Length", "Content-Range", "Content-Type", "Cookie",
-		"Date", "Expect", "Expires", "Host", "Keep-Alive", "Location",
-		"Max-Forwards", "Pragma", "Proxy-Authenticate",
-		"Proxy-Authorization", "Proxy-Connection", "Range",
-		"Retry-After", "Set-Cookie", "TE", "Trailer",
-		"Transfer-Encoding", "Upgrade", "Vary", "WWW-Authenticate" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (header_is(name, names[i]))
-			return false;
-	return true;
-}
-
 /*
  * Reads the whole trailer section, or nothing of it: its fields are borrowed
  * from one piece of memory.
@@ -123,7 +106,7 @@ read_trailers(struct cursor *bytes, struct header *trailers)
 		if (!cursor_until(&line, ':', &name) ||
 		    header_add(trailers, name, line) != STATUS_OK)
 			return PARSE_BAD;
-		if (!may_trail(name))
+		if (!head_may_trail(name))
 			trailers->count--;
 	}
 	*bytes = rest;

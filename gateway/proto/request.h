@@ -43,6 +43,7 @@ struct request {
 	enum message_version version;
 	bool keep_alive; /* the client will take another response here */
 	bool expects_continue; /* Expect stays in the header */
+	bool takes_trailers; /* "TE: trailers", which gRPC insists on */
 	struct cursor upgrade; /* one token that is not h2c, or empty */
 	struct message_body body;
 	struct header header;
