@@ -32,6 +32,9 @@ enum frame_type {
 	FRAME_HANDOFF_OFFER = 0x0201, /* HANDOFF_FD_COUNT descriptors */
 	FRAME_HANDOFF_TRUST = 0x0281, /* one descriptor: the PEM bundle */
 
+	/* parent and launcher: schema/reins.h */
+	FRAME_REINS_GO = 0x0901, /* the command may be started */
+
 	/* producers and the audit writer: schema/event.h */
 	FRAME_AUDIT_RUN = 0x0301,
 	FRAME_AUDIT_PRODUCER = 0x0302, /* one descriptor: its channel */

@@ -23,12 +23,14 @@ ends_make(struct ends *ret)
 {
 	int status;
 
-	*ret = (struct ends){ -1, -1, -1, -1, -1, -1 };
+	*ret = (struct ends){ -1, -1, -1, -1, -1, -1, -1, -1 };
 	status = make(&ret->ours, &ret->gateway);
 	if (status == STATUS_OK)
 		status = make(&ret->handoff, &ret->launcher);
 	if (status == STATUS_OK)
 		status = make(&ret->producer, &ret->writer);
+	if (status == STATUS_OK)
+		status = make(&ret->reins, &ret->bit);
 	return status;
 }
 
@@ -36,7 +38,8 @@ void
 ends_done(struct ends *ends)
 {
 	const int all[] = { ends->ours, ends->gateway, ends->launcher,
-		ends->handoff, ends->producer, ends->writer };
+		ends->handoff, ends->producer, ends->writer, ends->reins,
+		ends->bit };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i] >= 0)

@@ -10,6 +10,7 @@ struct ends {
 	int ours, gateway; /* parent and gateway */
 	int launcher, handoff; /* launcher and gateway */
 	int producer, writer; /* gateway and audit */
+	int reins, bit; /* parent and launcher */
 };
 
 /* STATUS_SYSTEM with errno set; ends_done() is due in any case. */

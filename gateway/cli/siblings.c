@@ -58,12 +58,11 @@ struct siblings {
 	const struct siblings_wish *wish;
 	struct siblings_ending *ending;
 	struct loop *loop;
-	struct channel *audit, *gateway_channel;
+	struct channel *audit, *gateway_channel, *reins;
 	struct desk *desk;
 	struct sibling gateway, launcher;
 	struct signals *signals;
 	struct event *deadline;
-	int handoff; /* the launcher's end, until it is started */
 	enum phase phase;
 	struct loop_deferred turn; /* what a new phase does */
 	bool gateway_ready, audit_ready;
@@ -115,11 +114,11 @@ fail(struct siblings *all, const struct problem *problem)
 		all->ending->problem = *problem;
 		all->ending->code = CODE_FAILED;
 	}
-	if (all->phase == PHASE_OPENING) {
+	/* The sandbox goes first, if one is being built. */
+	if (all->launcher.runs)
+		end_command(all);
+	else if (all->phase == PHASE_OPENING)
 		enter(all, PHASE_STOPPING);
-		return;
-	}
-	end_command(all);
 }
 
 static void
@@ -157,8 +156,12 @@ on_launcher_ended(void *arg)
 
 	if (!all->ending->failed)
 		all->ending->code = code;
-	/* Without a last word there is only the code to go by. */
-	(void)!result_read(all->wish->result_fd, &all->ending->result);
+	/*
+	 * Without a last word there is only the code to go by; and of one that
+	 * we ended before its command began there is nothing to tell.
+	 */
+	if (all->phase >= PHASE_RUNNING || !all->killing)
+		(void)!result_read(all->wish->result_fd, &all->ending->result);
 	if (all->phase < PHASE_STOPPING)
 		enter(all, PHASE_STOPPING);
 }
@@ -183,8 +186,33 @@ on_gateway_ended(void *arg)
 
 /* ---- the launcher ---- */
 
+/* It has nothing to say yet; that it left is told by its process. */
+static void
+on_launcher_frame(struct channel *channel, const struct frame *frame,
+    struct fdpass *fds, void *arg)
+{
+	(void)frame;
+	(void)fds;
+	(void)arg;
+	channel_end(channel, STATUS_MALFORMED);
+}
+
+static void
+on_launcher_left(struct channel *channel, int status, void *arg)
+{
+	(void)channel;
+	if (status == STATUS_MALFORMED)
+		fail_with(arg, "the launcher said what it may not say");
+}
+
+static const struct channel_events launcher_events = {
+	.on_frame = on_launcher_frame,
+	.on_end = on_launcher_left,
+};
+
+/* It builds while the gateway and the writer get ready. */
 static int
-start_launcher(struct siblings *all, struct problem *reterr)
+start_launcher(struct siblings *all, struct ends *ends, struct problem *reterr)
 {
 	struct program program;
 	int status = program_find("exeat-launch", &program, reterr);
@@ -193,30 +221,32 @@ start_launcher(struct siblings *all, struct problem *reterr)
 		.argv = argv,
 		.envp = program_environment,
 		.fds = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
-		    all->wish->plan_fd, all->handoff, all->wish->result_fd },
-		.count = 6,
+		    all->wish->plan_fd, ends->launcher, all->wish->result_fd,
+		    ends->bit },
+		.count = 7,
 		.dies_with_parent = true };
 
-	if (status == STATUS_OK)
-		status =
-		    sibling_start(&all->launcher, all->loop, &spawn, reterr);
-	/* Only the launcher may hold it, or the gateway sees no end. */
-	(void)close(steal_fd(&all->handoff));
-	return status;
+	if (status != STATUS_OK)
+		return status;
+	all->reins = channel_new(
+	    all->loop, steal_fd(&ends->reins), &launcher_events, all);
+	if (all->reins == NULL)
+		return problem_set(reterr, "there is no memory for a channel");
+	return sibling_start(&all->launcher, all->loop, &spawn, reterr);
 }
 
 static void
 start_command(struct siblings *all)
 {
-	struct problem problem;
+	unsigned char packet[8];
+	struct cursor_writer out =
+	    frame_begin(FRAME_REINS_GO, packet, sizeof(packet));
 
 	if (all->phase != PHASE_OPENING || !all->gateway_ready ||
-	    !all->audit_ready)
+	    !all->audit_ready || all->ending->failed)
 		return;
-	if (start_launcher(all, &problem) != STATUS_OK) {
-		fail(all, &problem);
-		return;
-	}
+	/* One that has ended says why by its end. */
+	(void)!channel_send(all->reins, &out, NULL, 0);
 	enter(all, PHASE_RUNNING);
 }
 
@@ -399,9 +429,6 @@ stop_gateway(struct siblings *all)
 	struct cursor_writer out =
 	    frame_begin(FRAME_ORDER_STOP, packet, sizeof(packet));
 
-	/* A launcher that never started must not keep the gateway waiting. */
-	if (all->handoff >= 0)
-		(void)close(steal_fd(&all->handoff));
 	/* One that has ended already needs no order. */
 	if (all->gateway_channel != NULL)
 		(void)!channel_send(all->gateway_channel, &out, NULL, 0);
@@ -451,7 +478,7 @@ on_deadline(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (all->phase == PHASE_RUNNING) {
+	if (all->killing && all->launcher.runs) {
 		sibling_signal(&all->launcher, SIGKILL);
 		return;
 	}
@@ -503,8 +530,13 @@ open_run(struct siblings *all, struct ends *ends, struct problem *reterr)
 	    channel_new(all->loop, steal_fd(&ends->ours), &gateway_events, all);
 	if (all->gateway_channel == NULL)
 		return problem_set(reterr, "there is no memory for a channel");
-	/* First, so that it gets ready while we wait for the writer. */
+	/* First, so that they get ready while we wait for the writer. */
 	status = start_gateway(all, ends, reterr);
+	if (status == STATUS_OK)
+		status = start_launcher(all, ends, reterr);
+	/* Only the others may hold their ends, or nobody sees them close. */
+	(void)close(steal_fd(&ends->launcher));
+	(void)close(steal_fd(&ends->bit));
 	if (status == STATUS_OK)
 		status = connect_audit(all, reterr);
 	if (status != STATUS_OK)
@@ -543,20 +575,19 @@ release(struct siblings *all)
 	desk_free(all->desk);
 	channel_free(all->audit);
 	channel_free(all->gateway_channel);
+	channel_free(all->reins);
 	sibling_done(&all->gateway);
 	sibling_done(&all->launcher);
 	signals_free(all->signals);
 	if (all->deadline != NULL)
 		event_free(all->deadline);
-	if (all->handoff >= 0)
-		(void)close(all->handoff);
 	loop_free(all->loop);
 }
 
 void
 siblings_run(const struct siblings_wish *wish, struct siblings_ending *ret)
 {
-	struct siblings all = { .wish = wish, .ending = ret, .handoff = -1 };
+	struct siblings all = { .wish = wish, .ending = ret };
 	struct ends ends;
 	struct problem problem = { .text = "" };
 	int status;
@@ -571,7 +602,6 @@ siblings_run(const struct siblings_wish *wish, struct siblings_ending *ret)
 	status = ends_make(&ends);
 	if (status != STATUS_OK)
 		(void)problem_errno(&problem, "cannot make a channel");
-	all.handoff = steal_fd(&ends.launcher);
 	if (status == STATUS_OK)
 		status = open_run(&all, &ends, &problem);
 	ends_done(&ends);

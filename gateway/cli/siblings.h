@@ -1,8 +1,9 @@
 /*
  * siblings - the programs of one run, started and ended in order.
  *
- *	opening    the audit knows the run; the gateway loads its policies
- *	running    the launcher has the plan; signals go to it
+ *	opening    the audit gets to know the run, the gateway its policies,
+ *	           and the launcher builds the sandbox
+ *	running    the command was let go; signals go to the launcher
  *	stopping   the command is over; the gateway flushes and tells its sums
  *	closing    the audit writes the last row; it always ends last
  *

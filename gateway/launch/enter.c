@@ -470,8 +470,8 @@ start_inside(struct entry *entry, struct entered *entered, int control,
 	if (child.pid == 0) {
 		entry->control = control;
 		(void)close(entered->control);
-		/* The launcher's descriptors: plan, gateway, result. */
-		(void)close_range(3, 5, 0);
+		/* The launcher's: plan, gateway, result, parent. */
+		(void)close_range(3, 6, 0);
 		run_inside(entry);
 		_exit(OUTCOME_CODE_FAILED);
 	}

@@ -172,6 +172,20 @@ let_go(void)
 	return done;
 }
 
+/* Everything is there: the command runs when the launcher says so. */
+static bool
+wait_for_word(const struct init *init)
+{
+	struct report report;
+	struct fdpass fds;
+
+	if (!tell(init, REPORT_READY, 0) ||
+	    report_receive(init->control, &report, &fds) != STATUS_OK)
+		return false;
+	fdpass_done(&fds);
+	return report.kind == REPORT_RUN && tell(init, REPORT_STARTED, 0);
+}
+
 int
 init_run(char **argv)
 {
@@ -190,7 +204,7 @@ init_run(char **argv)
 	(void)sigemptyset(&all);
 	(void)sigaddset(&all, SIGCHLD);
 	init.children = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (init.children < 0 || !tell(&init, REPORT_STARTED, 0))
+	if (init.children < 0 || !wait_for_word(&init))
 		return 125;
 	/* Only now may the command run: we cannot be looked into any more. */
 	if (write(gate, "", 1) != 1)

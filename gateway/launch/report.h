@@ -50,12 +50,14 @@ enum report_kind {
 	/* to the inside */
 	REPORT_GO, /* the ids are mapped */
 	REPORT_TRUST, /* one descriptor: the PEM bundle */
+	REPORT_RUN, /* the command may be executed */
 	REPORT_SIGNAL, /* value: the number, for the command */
 	REPORT_SIGNAL_GROUP, /* the same, for its process group */
 	/* to the outside */
 	REPORT_LISTENERS, /* HANDOFF_FD_COUNT descriptors */
 	REPORT_HIDDEN, /* text: a file of the workspace that is not shown */
 	REPORT_DEGRADED, /* text: what is missing, in a sentence */
+	REPORT_READY, /* all is built; the command waits for REPORT_RUN */
 	REPORT_STARTED, /* the command is about to be executed */
 	REPORT_FAILED, /* stage, value: exit code, problem */
 	REPORT_STOPPED, /* the command was stopped; value: by which signal */

@@ -7,13 +7,15 @@
 #include "gateway/launch/plan.h"
 #include "gateway/launch/report.h"
 #include "gateway/launch/terminal.h"
+#include "gateway/proc/channel.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proc/fdpass.h"
+#include "gateway/proc/loop.h"
 #include "schema/limits.h"
 #include "schema/status.h"
 
 #include <errno.h>
-#include <poll.h>
+#include <event2/event.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -34,22 +36,31 @@ struct watch {
 	struct outcome *outcome;
 	struct terminal terminal;
 	struct entered entered;
+	struct loop *loop;
+	struct channel *parent;
 	int gateway, signals;
+	struct event *inside, *first, *signalled, *answered, *timer;
 	enum watch_state state;
-	int64_t started_us, deadline_us; /* 0: none */
+	int64_t started_us;
 	bool offered, trusted;
+	bool ready, go; /* the inside is, and the parent said so */
 };
 
-static int64_t
-in_ms(int64_t ms)
+static void
+arm(struct watch *watch, int64_t ms)
 {
-	return clock_monotonic_us() + ms * 1000;
+	struct timeval wait = { .tv_sec = ms / 1000,
+		.tv_usec = (suseconds_t)(ms % 1000 * 1000) };
+
+	(void)event_del(watch->timer);
+	(void)event_add(watch->timer, &wait);
 }
 
 static void
 end(struct watch *watch)
 {
 	watch->state = WATCH_OVER;
+	loop_stop(watch->loop);
 }
 
 static void
@@ -111,16 +122,35 @@ on_degraded(
 		fail(watch, report->stage, &report->problem);
 }
 
+/* All is built, and whoever wants the run has written it down. */
+static void
+let_go(struct watch *watch)
+{
+	struct report report = { .kind = REPORT_RUN, .stage = STAGE_COMMAND };
+
+	/* An inside that is gone is told by its end. */
+	if (watch->ready && watch->go)
+		(void)!report_send(watch->entered.control, &report, NULL);
+}
+
+static void
+on_ready(struct watch *watch, const struct report *report, struct fdpass *fds)
+{
+	(void)report;
+	(void)fds;
+	watch->ready = true;
+	let_go(watch);
+}
+
 static void
 on_started(struct watch *watch, const struct report *report, struct fdpass *fds)
 {
 	(void)report;
 	(void)fds;
 	watch->state = WATCH_RUNNING;
-	watch->deadline_us =
-	    watch->plan->wall_ms == 0
-		? 0
-		: watch->started_us + watch->plan->wall_ms * 1000;
+	(void)event_del(watch->timer);
+	if (watch->plan->wall_ms > 0)
+		arm(watch, watch->plan->wall_ms);
 }
 
 static void
@@ -153,6 +183,7 @@ static watch_report *const handlers[REPORT_COUNT] = {
 	[REPORT_LISTENERS] = on_listeners,
 	[REPORT_HIDDEN] = on_hidden,
 	[REPORT_DEGRADED] = on_degraded,
+	[REPORT_READY] = on_ready,
 	[REPORT_STARTED] = on_started,
 	[REPORT_FAILED] = on_failed,
 	[REPORT_STOPPED] = on_stopped,
@@ -166,8 +197,11 @@ is_in_order(const struct watch *watch, enum report_kind kind)
 	switch (kind) {
 	case REPORT_LISTENERS:
 		return !watch->offered;
+	case REPORT_READY:
+		return watch->trusted && !watch->ready;
 	case REPORT_STARTED:
-		return watch->trusted && watch->state == WATCH_BUILDING;
+		return watch->ready && watch->go &&
+		       watch->state == WATCH_BUILDING;
 	case REPORT_STOPPED:
 	case REPORT_ENDED:
 		return watch->state != WATCH_BUILDING;
@@ -178,6 +212,7 @@ is_in_order(const struct watch *watch, enum report_kind kind)
 		return true;
 	case REPORT_GO:
 	case REPORT_TRUST:
+	case REPORT_RUN:
 	case REPORT_SIGNAL:
 	case REPORT_SIGNAL_GROUP:
 	case REPORT_COUNT:
@@ -262,6 +297,7 @@ hear_gateway(struct watch *watch)
 		take_trust(watch);
 		return;
 	}
+	(void)event_del(watch->answered);
 	if (watch->state == WATCH_BUILDING) {
 		struct problem problem = { 0 };
 
@@ -272,13 +308,50 @@ hear_gateway(struct watch *watch)
 	}
 	/* It has nothing more to say: this is its end.  Connections are
 	 * refused already; the command gets a moment to notice. */
-	watch->gateway = -1;
 	if (watch->state != WATCH_RUNNING)
 		return;
 	watch->outcome->end = OUTCOME_GATEWAY_LOST;
 	watch->state = WATCH_ENDING;
-	watch->deadline_us = in_ms(LIMIT_GATEWAY_GRACE_MS);
+	arm(watch, LIMIT_GATEWAY_GRACE_MS);
 }
+
+/* ---- the parent ---- */
+
+static void
+on_parent_frame(struct channel *channel, const struct frame *frame,
+    struct fdpass *fds, void *arg)
+{
+	struct watch *watch = arg;
+
+	(void)fds;
+	if (frame->type != FRAME_REINS_GO || watch->go ||
+	    !cursor_is_empty(&frame->body)) {
+		channel_end(channel, STATUS_MALFORMED);
+		return;
+	}
+	watch->go = true;
+	let_go(watch);
+}
+
+/* Its death is ours, by the kernel; a bad word is as good as that. */
+static void
+on_parent_left(struct channel *channel, int status, void *arg)
+{
+	struct watch *watch = arg;
+	struct problem problem = { 0 };
+
+	(void)channel;
+	(void)status;
+	if (watch->state == WATCH_OVER)
+		return;
+	(void)problem_set(&problem, "whoever started the sandbox is gone");
+	fail(watch, STAGE_COMMAND, &problem);
+}
+
+static const struct channel_events parent_events = {
+	.on_frame = on_parent_frame,
+	.on_end = on_parent_left,
+};
 
 /* ---- signals and time ---- */
 
@@ -323,13 +396,16 @@ run_out_of_time(struct watch *watch)
 	switch (watch->state) {
 	case WATCH_BUILDING:
 		(void)problem_set(&problem, "%s did not answer in time",
-		    watch->offered ? "the gateway" : "the sandbox");
+		    !watch->offered   ? "the sandbox"
+		    : !watch->trusted ? "the gateway"
+		    : !watch->ready   ? "the sandbox"
+				      : "whoever started it");
 		fail(watch, STAGE_HANDOFF, &problem);
 		return;
 	case WATCH_RUNNING:
 		watch->outcome->end = OUTCOME_TIMEOUT;
 		watch->state = WATCH_ENDING;
-		watch->deadline_us = in_ms(LIMIT_TIMEOUT_GRACE_MS);
+		arm(watch, LIMIT_TIMEOUT_GRACE_MS);
 		send_signal(watch, REPORT_SIGNAL_GROUP, SIGTERM);
 		return;
 	case WATCH_ENDING:
@@ -341,47 +417,23 @@ run_out_of_time(struct watch *watch)
 	}
 }
 
-/* How long poll may wait, in milliseconds, never too short. */
-static int
-time_left(const struct watch *watch)
-{
-	int64_t left;
-
-	if (watch->deadline_us == 0)
-		return -1;
-	left = (watch->deadline_us - clock_monotonic_us() + 999) / 1000;
-	if (left < 0)
-		return 0;
-	return left > INT32_MAX ? INT32_MAX : (int)left;
-}
-
+/* Reports first: what ended the sandbox was said before it ended. */
 static void
-step(struct watch *watch)
+on_event(evutil_socket_t fd, short what, void *arg)
 {
-	struct pollfd wait[] = {
-		{ .fd = watch->entered.control, .events = POLLIN },
-		{ .fd = watch->entered.child.pidfd, .events = POLLIN },
-		{ .fd = watch->signals, .events = POLLIN },
-		{ .fd = watch->gateway, .events = POLLIN },
-	};
-	int ready =
-	    poll(wait, sizeof(wait) / sizeof(wait[0]), time_left(watch));
+	struct watch *watch = arg;
 
-	if (ready < 0 && errno != EINTR) {
-		lose(watch);
+	(void)what;
+	hear_inside(watch);
+	if (watch->state == WATCH_OVER)
 		return;
-	}
-	/* Reports first: what ended the command was said before it ended. */
-	if (ready > 0 && (wait[0].revents != 0 || wait[1].revents != 0))
-		hear_inside(watch);
-	if (watch->state != WATCH_OVER && ready > 0 && wait[1].revents != 0)
+	if (fd == watch->entered.child.pidfd)
 		lose(watch);
-	if (watch->state != WATCH_OVER && ready > 0 && wait[2].revents != 0)
+	else if (fd == watch->signals)
 		hear_signal(watch);
-	if (watch->state != WATCH_OVER && ready > 0 && wait[3].revents != 0)
+	else if (fd == watch->gateway)
 		hear_gateway(watch);
-	if (watch->state != WATCH_OVER && watch->deadline_us != 0 &&
-	    clock_monotonic_us() >= watch->deadline_us)
+	else if (fd < 0)
 		run_out_of_time(watch);
 }
 
@@ -401,32 +453,92 @@ open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+static struct event *
+listen_to(struct watch *watch, int fd)
+{
+	struct event *event = event_new(loop_base(watch->loop), fd,
+	    fd < 0 ? 0 : EV_READ | EV_PERSIST, on_event, watch);
+
+	if (event != NULL && fd >= 0 && event_add(event, NULL) != 0) {
+		event_free(event);
+		return NULL;
+	}
+	return event;
+}
+
+static int
+open_watch(struct watch *watch, int parent, struct problem *reterr)
+{
+	watch->signals = open_signals();
+	if (watch->signals < 0)
+		return problem_errno(reterr, "cannot listen for signals");
+	watch->loop = loop_new();
+	if (watch->loop != NULL) {
+		watch->parent =
+		    channel_new(watch->loop, parent, &parent_events, watch);
+		watch->timer = listen_to(watch, -1);
+		watch->signalled = listen_to(watch, watch->signals);
+		watch->answered = listen_to(watch, watch->gateway);
+	}
+	if (watch->parent == NULL || watch->timer == NULL ||
+	    watch->signalled == NULL || watch->answered == NULL)
+		return problem_set(reterr, "there is no memory for a loop");
+	return STATUS_OK;
+}
+
+/* From the sandbox's birth to its end. */
+static int
+attend(struct watch *watch, enum stage *ret_stage, struct problem *reterr)
+{
+	int status = enter_start(
+	    watch->plan, &watch->terminal, &watch->entered, ret_stage, reterr);
+
+	if (status != STATUS_OK)
+		return status;
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	watch->inside = listen_to(watch, watch->entered.control);
+	watch->first = listen_to(watch, watch->entered.child.pidfd);
+	arm(watch, LIMIT_SIBLING_MS);
+	if (watch->inside == NULL || watch->first == NULL ||
+	    loop_run(watch->loop) != STATUS_OK)
+		status = problem_set(reterr, "the loop of events cannot run");
+	return status;
+}
+
+static void
+close_watch(struct watch *watch)
+{
+	struct event *const events[] = { watch->inside, watch->first,
+		watch->signalled, watch->answered, watch->timer };
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		if (events[i] != NULL)
+			event_free(events[i]);
+	channel_free(watch->parent);
+	loop_free(watch->loop);
+	fd_done(&watch->signals);
+}
+
 void
-watch_run(const struct plan *plan, int gateway, struct outcome *outcome)
+watch_run(
+    const struct plan *plan, int gateway, int parent, struct outcome *outcome)
 {
 	struct watch watch = { .plan = plan,
 		.outcome = outcome,
 		.terminal = terminal_look(),
+		.entered = { .child = { -1, -1 }, .control = -1 },
 		.gateway = gateway,
-		.signals = open_signals(),
-		.started_us = clock_monotonic_us(),
-		.deadline_us = in_ms(LIMIT_SIBLING_MS) };
+		.started_us = clock_monotonic_us() };
 	struct problem problem = { 0 };
 	enum stage stage = STAGE_PLAN;
-	int status = watch.signals < 0
-			 ? problem_errno(&problem, "cannot listen for signals")
-			 : enter_start(plan, &watch.terminal, &watch.entered,
-			       &stage, &problem);
+	int status = open_watch(&watch, parent, &problem);
 
-	if (status != STATUS_OK) {
+	if (status == STATUS_OK)
+		status = attend(&watch, &stage, &problem);
+	if (status != STATUS_OK)
 		outcome_failed(outcome, stage, OUTCOME_CODE_FAILED, &problem);
-	} else {
-		(void)prctl(PR_SET_DUMPABLE, 0);
-		while (watch.state != WATCH_OVER)
-			step(&watch);
-		entered_done(&watch.entered);
-		terminal_restore(&watch.terminal);
-	}
-	fd_done(&watch.signals);
+	entered_done(&watch.entered);
+	terminal_restore(&watch.terminal);
+	close_watch(&watch);
 	outcome->wall_ms = (clock_monotonic_us() - watch.started_us) / 1000;
 }

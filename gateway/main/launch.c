@@ -2,8 +2,9 @@
  * exeat-launch - makes one sandbox, runs one command in it, says how it ended.
  *
  * Descriptors: 3 the plan, 4 the handoff channel to the gateway, 5 a file for
- * the result.  It holds no secret and links nothing that could decide about
- * traffic; no other program is run but itself, as the sandbox's init.
+ * the result, 6 the channel to its parent.  It holds no secret and links
+ * nothing that could decide about traffic; no other program is run but itself,
+ * as the sandbox's init.
  */
 #include "gateway/launch/init.h"
 #include "gateway/launch/outcome.h"
@@ -27,7 +28,8 @@
 enum {
 	PLAN_FD = 3,
 	GATEWAY_FD = 4,
-	RESULT_FD = 5
+	RESULT_FD = 5,
+	PARENT_FD = 6
 };
 
 static const char help[] =
@@ -35,7 +37,8 @@ static const char help[] =
     "\n"
     "Makes the sandbox of one run.  It is started by \"exeat run\", which "
     "gives it a\n"
-    "plan on descriptor 3, the gateway on 4 and a file for the result on 5.\n";
+    "plan on descriptor 3, the gateway on 4, a file for the result on 5 and "
+    "itself on 6.\n";
 
 /* All of the plan's file, which must be no longer than a plan. */
 static int
@@ -63,16 +66,22 @@ read_plan(struct plan *ret, struct problem *reterr)
 	return status;
 }
 
+static bool
+is_socket(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
 /*
- * The three must be what they are, or a descriptor of our own would take
+ * The four must be what they are, or a descriptor of our own would take
  * their place; what is open beyond them was not meant for us.
  */
 static int
 check_descriptors(struct problem *reterr)
 {
-	struct stat st;
-
-	if (fstat(GATEWAY_FD, &st) != 0 || !S_ISSOCK(st.st_mode) ||
+	if (!is_socket(GATEWAY_FD) || !is_socket(PARENT_FD) ||
 	    fcntl(PLAN_FD, F_GETFD) < 0) {
 		(void)problem_set(reterr, "there is no plan and no gateway");
 		return problem_cure(
@@ -85,11 +94,11 @@ check_descriptors(struct problem *reterr)
 		    (null != RESULT_FD && dup3(null, RESULT_FD, O_CLOEXEC) < 0))
 			return problem_errno(reterr, "cannot open /dev/null");
 	}
-	for (int fd = PLAN_FD; fd <= RESULT_FD; fd++)
+	for (int fd = PLAN_FD; fd <= PARENT_FD; fd++)
 		if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
 			return problem_errno(
 			    reterr, "cannot keep a descriptor");
-	if (close_range(RESULT_FD + 1, ~0U, 0) != 0)
+	if (close_range(PARENT_FD + 1, ~0U, 0) != 0)
 		return problem_errno(reterr, "cannot close descriptors");
 	return STATUS_OK;
 }
@@ -129,7 +138,7 @@ launch(void)
 	if (status == STATUS_NO_MEMORY)
 		(void)problem_set(&problem, "there is no memory");
 	if (status == STATUS_OK)
-		watch_run(&plan, GATEWAY_FD, &outcome);
+		watch_run(&plan, GATEWAY_FD, PARENT_FD, &outcome);
 	else
 		outcome_failed(
 		    &outcome, STAGE_PLAN, OUTCOME_CODE_FAILED, &problem);

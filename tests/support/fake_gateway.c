@@ -39,7 +39,7 @@ struct fake {
 	const char *result, *bundle, *launcher, *plan, *deny, *pid;
 	bool silent;
 	int leave_ms; /* -1: never */
-	int channel, result_fd;
+	int channel, result_fd, reins;
 	struct fdpass listeners;
 	struct spawned launcher_process;
 	int status;
@@ -124,28 +124,36 @@ start_launcher(struct fake *fake)
 	const char *argv[] = { "exeat-launch", NULL, NULL, NULL };
 	const char *envp[] = { "LSAN_OPTIONS=detect_leaks=0", NULL };
 	struct problem problem;
-	int pair[2], plan = open(fake->plan, O_RDONLY | O_CLOEXEC);
+	unsigned char packet[8];
+	struct cursor_writer go =
+	    frame_begin(FRAME_REINS_GO, packet, sizeof(packet));
+	int pair[2], reins[2], plan = open(fake->plan, O_RDONLY | O_CLOEXEC);
 	struct spawn spawn = { .path = fake->launcher,
 		.argv = argv,
 		.envp = envp,
 		.fds = { 0, 1, 2 },
-		.count = 6,
+		.count = 7,
 		.dies_with_parent = true };
 
 	fake->result_fd = memfd_create("result", MFD_CLOEXEC);
-	if (plan < 0 || fake->result_fd < 0 || fdpass_pair(pair) != STATUS_OK)
+	if (plan < 0 || fake->result_fd < 0 || fdpass_pair(pair) != STATUS_OK ||
+	    fdpass_pair(reins) != STATUS_OK ||
+	    fdpass_send(reins[0], packet, go.used, NULL, 0) != STATUS_OK)
 		die("cannot prepare");
 	if (fake->deny != NULL)
 		wrap(fake, &spawn, argv);
 	spawn.fds[3] = plan;
 	spawn.fds[4] = pair[1];
 	spawn.fds[5] = fake->result_fd;
+	spawn.fds[6] = reins[1];
 	if (spawn_start(&spawn, &fake->launcher_process, &problem) != STATUS_OK)
 		die(problem.text);
 	if (fake->pid != NULL)
 		keep_pid(fake);
 	(void)close(pair[1]);
+	(void)close(reins[1]);
 	(void)close(plan);
+	fake->reins = reins[0];
 	fake->channel = pair[0];
 }
 

@@ -14,6 +14,7 @@ import struct
 import sys
 
 ORDER_LAYER, ORDER_BEGIN, ORDER_STOP = 0x0101, 0x0102, 0x0103
+REINS_GO = 0x0901
 ORDER_READY, ORDER_FAILED, ORDER_TALLY = 0x0181, 0x0182, 0x0183
 AUDIT_RUN, AUDIT_PRODUCER, AUDIT_POLICY = 0x0301, 0x0302, 0x0303
 AUDIT_END, AUDIT_STATE, AUDIT_CLOSED = 0x0305, 0x0382, 0x0383
@@ -93,6 +94,9 @@ def launcher(folder, does):
         os.kill(os.getpid(), signal.SIGKILL)
     if does == "silent":
         sys.exit(125)
+    if receive(socket.socket(fileno=6)) != (REINS_GO, b"", []):
+        sys.exit(125)
+    note(folder, "go")
     if does == "wait":
         wanted = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
         signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
