@@ -47,6 +47,21 @@ static const struct {
 	{ FRAME_SIGHTING_PLACE, 1 },
 	{ FRAME_SIGHTING_ASK, 0 },
 	{ FRAME_SIGHTING_FOUND, 0 },
+	{ FRAME_BROKER_FILE, 1 },
+	{ FRAME_BROKER_HAVE, 1 },
+	{ FRAME_BROKER_LACK, 0 },
+	{ FRAME_BROKER_NEED, 0 },
+	{ FRAME_BROKER_BEGIN, 0 },
+	{ FRAME_BROKER_STOP, 0 },
+	{ FRAME_BROKER_WANT, 0 },
+	{ FRAME_BROKER_PROBLEM, 0 },
+	{ FRAME_BROKER_VARIABLE, 0 },
+	{ FRAME_BROKER_READY, 0 },
+	{ FRAME_BROKER_FAILED, 0 },
+	{ FRAME_GRANT_ASK, 0 },
+	{ FRAME_GRANT_GIVEN, 0 },
+	{ FRAME_GRANT_REFUSED, 0 },
+	{ FRAME_GRANT_PAGE, 1 },
 };
 
 int
@@ -78,4 +93,11 @@ frame_descriptors(uint16_t type)
 		if (table[i].type == type)
 			return table[i].descriptors;
 	return -1;
+}
+
+bool
+frame_is_secret(uint16_t type)
+{
+	return type == FRAME_GRANT_GIVEN || type == FRAME_ERRAND_ASK ||
+	       type == FRAME_ERRAND_ANSWER;
 }

@@ -71,7 +71,26 @@ enum frame_type {
 	/* a gateway and its lookout: schema/sighting.h */
 	FRAME_SIGHTING_PLACE = 0x0a01, /* one descriptor: sock_diag */
 	FRAME_SIGHTING_ASK = 0x0a02,
-	FRAME_SIGHTING_FOUND = 0x0a81
+	FRAME_SIGHTING_FOUND = 0x0a81,
+
+	/* parent and broker: schema/brokerage.h */
+	FRAME_BROKER_FILE = 0x0601, /* one descriptor: the credential file */
+	FRAME_BROKER_HAVE = 0x0602, /* one descriptor: what was wanted */
+	FRAME_BROKER_LACK = 0x0603, /* or why it cannot be had */
+	FRAME_BROKER_NEED = 0x0604, /* a credential that the policy names */
+	FRAME_BROKER_BEGIN = 0x0605,
+	FRAME_BROKER_STOP = 0x0606,
+	FRAME_BROKER_WANT = 0x0681, /* where a secret comes from */
+	FRAME_BROKER_PROBLEM = 0x0682, /* one of the credential file's */
+	FRAME_BROKER_VARIABLE = 0x0683, /* a placeholder for the sandbox */
+	FRAME_BROKER_READY = 0x0684,
+	FRAME_BROKER_FAILED = 0x0685, /* behind the problems, if any */
+
+	/* gateway and broker: schema/grant.h */
+	FRAME_GRANT_ASK = 0x0701,
+	FRAME_GRANT_GIVEN = 0x0781,
+	FRAME_GRANT_REFUSED = 0x0782,
+	FRAME_GRANT_PAGE = 0x0783 /* one descriptor: the run's counters */
 };
 
 struct frame {
@@ -85,6 +104,9 @@ int frame_parse(const void *packet, size_t length, struct frame *ret)
 
 /* Starts a packet of this type in a buffer of size bytes. */
 struct cursor_writer frame_begin(uint16_t type, void *packet, size_t size);
+
+/* Whether such a frame carries a secret: its bytes are wiped once used. */
+bool frame_is_secret(uint16_t type);
 
 /* How many descriptors ride on a frame of this type; -1 if it is unknown. */
 int frame_descriptors(uint16_t type);

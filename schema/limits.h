@@ -72,6 +72,26 @@
 #define LIMIT_ERRANDS 16 /* under way at once; they last a second */
 #define LIMIT_ERRAND_MS 10000 /* one exchange from its name to its end */
 #define LIMIT_ERRAND_CONNECT_MS 3000 /* somebody waits for a credential */
+/* Credentials and tokens (broker.md). */
+#define LIMIT_CREDENTIALS_BYTES 1048576 /* a thousand credentials */
+#define LIMIT_CREDENTIALS 256 /* in one file; each has a slot in the page */
+#define LIMIT_CREDENTIAL_NAME 64
+#define LIMIT_CREDENTIAL_HOSTS 64 /* that one credential may go to */
+#define LIMIT_SECRET 32768 /* a cloud's token has at most 20,000 */
+#define LIMIT_PLACEHOLDER 512 /* the longest look-alike, in a variable */
+#define LIMIT_GRANT_FIELDS 4 /* SigV4: key id, key, session token */
+#define LIMIT_GRANT_FIELD_NAME 128
+#define LIMIT_GRANT_SCOPE 255
+#define LIMIT_GRANT_TEXT 399 /* why there is none */
+#define LIMIT_GRANTS 1024 /* kept by one gateway: credentials by hosts */
+#define LIMIT_ASKS 4096 /* of one gateway or command, unanswered */
+#define LIMIT_IDENTITIES 256
+#define LIMIT_SCOPES 32 /* words in one scope */
+#define LIMIT_SCOPE 1024 /* bytes of one */
+#define LIMIT_AUDIENCE 512
+#define LIMIT_TOKEN 8192 /* ours have under 2 KiB */
+#define LIMIT_TOKENS 4096 /* that one run may hold at once */
+#define LIMIT_TOKEN_DEPTH 4 /* an agent of an agent of an agent */
 
 /* Audit records (audit.md section 2). */
 #define LIMIT_EVENT_OBJECT 2048
@@ -172,6 +192,7 @@
 #define LIMIT_FAMILY_MS 50 /* for the slower family, RFC 8305 section 3 */
 #define LIMIT_EASE_MS 100 /* descriptors ran short: before the next accept */
 #define LIMIT_HAPPY_MS 250 /* RFC 8305 section 5 */
+#define LIMIT_GRANT_MS 12000 /* a mint may wait for its issuer */
 #define LIMIT_SIBLING_MS 10000 /* a program of ours starts or ends */
 #define LIMIT_GATEWAY_GRACE_MS 2000 /* a sandbox outlives its gateway */
 #define LIMIT_TIMEOUT_GRACE_MS 5000 /* from SIGTERM to the end of all */

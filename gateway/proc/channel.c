@@ -37,6 +37,25 @@ struct channel {
 	bool in_callback, freed;
 };
 
+/* What carried a secret keeps nothing of it. */
+static void
+wipe(unsigned char *packet, size_t length)
+{
+	struct frame frame;
+
+	if (frame_parse(packet, length, &frame) == STATUS_OK &&
+	    frame_is_secret(frame.type))
+		explicit_bzero(packet, length);
+}
+
+static void
+free_waiting(struct waiting *waiting)
+{
+	fdpass_done(&waiting->fds);
+	wipe(waiting->bytes, waiting->length);
+	free(waiting);
+}
+
 static void
 drop_queue(struct channel *channel)
 {
@@ -45,8 +64,7 @@ drop_queue(struct channel *channel)
 	while (waiting != NULL) {
 		struct waiting *next = STAILQ_NEXT(waiting, next);
 
-		fdpass_done(&waiting->fds);
-		free(waiting);
+		free_waiting(waiting);
 		waiting = next;
 	}
 	STAILQ_INIT(&channel->queue);
@@ -142,6 +160,7 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 			return;
 		}
 		deliver(channel, packet, length, &fds);
+		wipe(packet, length);
 		if (channel->freed) {
 			release(channel);
 			return;
@@ -170,8 +189,7 @@ on_writable(evutil_socket_t fd, short what, void *arg)
 		}
 		STAILQ_REMOVE_HEAD(&channel->queue, next);
 		channel->queued--;
-		fdpass_done(&waiting->fds);
-		free(waiting);
+		free_waiting(waiting);
 	}
 	(void)event_del(channel->writable);
 	if (channel->events->on_drained == NULL)

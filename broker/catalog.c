@@ -1,0 +1,441 @@
+#include "broker/catalog.h"
+
+#include "broker/kinds.h"
+#include "broker/reading.h"
+#include "broker/vault.h"
+#include "schema/status.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct catalog {
+	char *text; /* to say where things stand in it */
+	size_t length;
+	char *issuer;
+	struct credential *list;
+	size_t count;
+	bool needed[LIMIT_CREDENTIALS];
+	struct endpoints endpoints;
+	struct vault vault;
+};
+
+static const char *const top_keys[] = { "$schema", "version", "note", "issuer",
+	"credentials", NULL };
+
+static const char *const entry_keys[] = { "kind", "note", "source", "hosts",
+	NULL };
+
+void
+catalog_free(struct catalog *catalog)
+{
+	if (catalog == NULL)
+		return;
+	for (size_t i = 0; i < catalog->count; i++) {
+		struct credential *credential = &catalog->list[i];
+
+		if (credential->mint->free != NULL)
+			credential->mint->free(credential->config);
+		scope_done(&credential->scope);
+		source_done(&credential->source);
+	}
+	free(catalog->list);
+	vault_done(&catalog->vault);
+	endpoints_done(&catalog->endpoints);
+	free(catalog->issuer);
+	free(catalog->text);
+	free(catalog);
+}
+
+/* ---- one credential ---- */
+
+static bool
+is_name(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > 0 && length <= LIMIT_CREDENTIAL_NAME &&
+	       strspn(name,
+		   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		   "0123456789-_.") == length;
+}
+
+static const struct mint *
+read_kind(const struct reading *reading)
+{
+	const char *kind = reading_text(reading, "kind", READING_REQUIRED, 64);
+	const struct mint *mint = kind == NULL ? NULL : kinds_find(kind);
+
+	if (kind != NULL && mint == NULL)
+		reading_blame(reading, "kind",
+		    "exeat-credentials(5) lists the kinds",
+		    "\"%.60s\" is no kind of credential", kind);
+	return mint;
+}
+
+static void
+read_hosts(const struct reading *reading, struct credential *credential)
+{
+	enum reading_need need =
+	    credential->mint->has_hosts ? READING_REQUIRED : READING_OPTIONAL;
+	json_t *hosts = reading_texts(reading, "hosts", need, LIMIT_HOST + 8);
+	struct place list = { .above = reading->place, .key = "hosts" };
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(hosts, i, item)
+	{
+		struct place at = { .above = &list, .index = i };
+		const char *text = json_string_value(item);
+		int status = scope_add(&credential->scope, text);
+
+		if (status == STATUS_FULL)
+			report_add(reading->report, &at, "",
+			    "there are more than %d hosts",
+			    LIMIT_CREDENTIAL_HOSTS);
+		else if (status == STATUS_NO_MEMORY)
+			report_no_memory(reading->report);
+		else if (status != STATUS_OK)
+			report_add(reading->report, &at,
+			    "write a host as in api.example.com, "
+			    "*.example.com or api.example.com:8443",
+			    "\"%.100s\" is no host", text);
+		if (status == STATUS_FULL || status == STATUS_NO_MEMORY)
+			break;
+	}
+}
+
+static void
+read_source(const struct reading *reading, struct credential *credential)
+{
+	const struct mint *mint = credential->mint;
+	bool there = json_object_get(reading->object, "source") != NULL;
+
+	if (there && !mint->has_source)
+		reading_blame(reading, "source", "take it out",
+		    "a credential of kind %s stores no secret", mint->kind);
+	else if (!there && mint->has_source && !mint->may_lack_source)
+		reading_blame(reading, NULL,
+		    "add \"source\": {\"file\": \"path\"}",
+		    "nothing says where its secret comes from");
+	else if (there)
+		(void)!source_parse(reading, &credential->source);
+}
+
+static void
+read_credential(
+    struct catalog *catalog, const struct reading *reading, const char *name)
+{
+	struct credential *credential = &catalog->list[catalog->count];
+	const struct mint *mint;
+
+	if (!is_name(name)) {
+		reading_blame(reading, NULL,
+		    "use at most 64 letters, digits, \"-\", \"_\" and \".\"",
+		    "\"%.100s\" is no name of a credential", name);
+		return;
+	}
+	mint = read_kind(reading);
+	if (mint == NULL)
+		return;
+	*credential = (struct credential){ .mint = mint };
+	memcpy(credential->name, name, strlen(name) + 1);
+	catalog->count++;
+	reading_known(reading, entry_keys, mint->keys);
+	read_hosts(reading, credential);
+	read_source(reading, credential);
+	credential->config = mint->read == NULL ? NULL : mint->read(reading);
+}
+
+/* ---- the file ---- */
+
+static void
+read_credentials(struct catalog *catalog, const struct reading *top)
+{
+	struct place place = { .key = "credentials" }, at;
+	struct reading all, one;
+	const char *name;
+	json_t *value;
+
+	if (!reading_object(top, "credentials", READING_REQUIRED, &place, &all))
+		return;
+	if (json_object_size(all.object) > LIMIT_CREDENTIALS) {
+		reading_blame(&all, NULL, "",
+		    "there are more than %d credentials", LIMIT_CREDENTIALS);
+		return;
+	}
+	catalog->list =
+	    calloc(json_object_size(all.object) + 1, sizeof(*catalog->list));
+	if (catalog->list == NULL) {
+		report_no_memory(top->report);
+		return;
+	}
+	json_object_foreach(all.object, name, value)
+	{
+		(void)value;
+		if (reading_object(&all, name, READING_REQUIRED, &at, &one))
+			read_credential(catalog, &one, name);
+	}
+}
+
+static void
+read_top(struct catalog *catalog, const struct reading *top)
+{
+	json_int_t version = 0;
+	uint16_t endpoint;
+	const char *issuer;
+
+	if (!json_is_object(top->object)) {
+		report_add(top->report, NULL,
+		    "write {\"version\": 1, \"credentials\": {}}",
+		    "a credential file must be an object");
+		return;
+	}
+	reading_known(top, top_keys, NULL);
+	if (reading_value(top, "version", READING_REQUIRED) != NULL)
+		(void)!reading_integer(top, "version", 1, 1, &version);
+	issuer =
+	    reading_text(top, "issuer", READING_OPTIONAL, LIMIT_ERRAND_URL);
+	/* The same spelling as an endpoint's; nothing is ever fetched from it.
+	 */
+	if (issuer != NULL) {
+		struct endpoints aside = { .count = 0 };
+		struct reading reading = *top;
+
+		reading.endpoints = &aside;
+		if (reading_endpoint(&reading, "issuer", issuer, &endpoint))
+			catalog->issuer = strdup(issuer);
+		endpoints_done(&aside);
+	}
+	read_credentials(catalog, top);
+}
+
+static json_t *
+parse(const struct report *report)
+{
+	json_error_t error;
+	json_t *root;
+
+	if (report->text.left > LIMIT_CREDENTIALS_BYTES) {
+		report_at(report, 0, 0,
+		    "the credential file has more than %d bytes",
+		    LIMIT_CREDENTIALS_BYTES);
+		return NULL;
+	}
+	if (locate_depth(report->text) > LIMIT_JSON_DEPTH) {
+		report_at(report, 0, 0,
+		    "objects and lists stand more than %d deep in each other",
+		    LIMIT_JSON_DEPTH);
+		return NULL;
+	}
+	root = json_loadb((const char *)report->text.at, report->text.left,
+	    JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+	if (root == NULL)
+		report_at(report, error.line < 0 ? 0 : (unsigned)error.line,
+		    error.column < 0 ? 0 : (unsigned)error.column,
+		    "this is no JSON: %s", error.text);
+	return root;
+}
+
+int
+catalog_load(struct cursor text, struct catalog **ret, struct problems *reterr)
+{
+	const struct report report = { .text = text, .problems = reterr };
+	struct catalog *catalog = calloc(1, sizeof(*catalog));
+	struct reading top = { .report = &report };
+	size_t before = report_count(&report);
+
+	if (catalog != NULL && text.left > 0)
+		catalog->text = malloc(text.left);
+	if (catalog == NULL || catalog->text == NULL ||
+	    vault_init(&catalog->vault) != STATUS_OK) {
+		report_no_memory(&report);
+		catalog_free(catalog);
+		return STATUS_PROBLEM;
+	}
+	memcpy(catalog->text, text.at, text.left);
+	catalog->length = text.left;
+	top.endpoints = &catalog->endpoints;
+	top.object = parse(&report);
+	if (top.object != NULL)
+		read_top(catalog, &top);
+	json_decref(top.object);
+	if (report_count(&report) == before) {
+		*ret = catalog;
+		return STATUS_OK;
+	}
+	catalog_free(catalog);
+	report_sort(reterr);
+	return STATUS_PROBLEM;
+}
+
+/* ---- what is in it ---- */
+
+size_t
+catalog_count(const struct catalog *catalog)
+{
+	return catalog->count;
+}
+
+const struct credential *
+catalog_at(const struct catalog *catalog, size_t number)
+{
+	return number < catalog->count ? &catalog->list[number] : NULL;
+}
+
+const struct credential *
+catalog_find(const struct catalog *catalog, const char *name)
+{
+	for (size_t i = 0; i < catalog->count; i++)
+		if (strcmp(catalog->list[i].name, name) == 0)
+			return &catalog->list[i];
+	return NULL;
+}
+
+size_t
+catalog_number(
+    const struct catalog *catalog, const struct credential *credential)
+{
+	return (size_t)(credential - catalog->list);
+}
+
+const char *
+catalog_issuer(const struct catalog *catalog)
+{
+	return catalog->issuer;
+}
+
+const char *
+catalog_endpoint(const struct catalog *catalog, size_t number)
+{
+	return number < catalog->endpoints.count
+		   ? catalog->endpoints.list[number]
+		   : NULL;
+}
+
+/* ---- what a run is to have ---- */
+
+int
+catalog_need(struct catalog *catalog, const char *name)
+{
+	/* One whose secret another one mints needs that one too. */
+	for (size_t i = 0; i <= catalog->count; i++) {
+		const struct credential *credential =
+		    catalog_find(catalog, name);
+
+		if (credential == NULL)
+			return STATUS_NOT_FOUND;
+		catalog->needed[catalog_number(catalog, credential)] = true;
+		if (credential->source.kind != SOURCE_CREDENTIAL)
+			return STATUS_OK;
+		name = credential->source.name;
+	}
+	return STATUS_NOT_FOUND;
+}
+
+void
+catalog_need_all(struct catalog *catalog)
+{
+	for (size_t i = 0; i < catalog->count; i++)
+		catalog->needed[i] = true;
+}
+
+bool
+catalog_is_needed(
+    const struct catalog *catalog, const struct credential *credential)
+{
+	return catalog->needed[catalog_number(catalog, credential)];
+}
+
+static bool
+is_wanted(const struct catalog *catalog, size_t number)
+{
+	return number < catalog->count && catalog->needed[number] &&
+	       catalog->list[number].source.kind == SOURCE_GIVEN &&
+	       catalog->list[number].secret == NULL;
+}
+
+bool
+catalog_want(
+    const struct catalog *catalog, size_t *at, struct brokerage_want *ret)
+{
+	const struct source *source;
+	size_t length;
+
+	while (*at < catalog->count && !is_wanted(catalog, *at))
+		(*at)++;
+	if (*at == catalog->count)
+		return false;
+	source = &catalog->list[*at].source;
+	length = strlen(source->name);
+	ret->number = (uint16_t)*at;
+	ret->source = source->from;
+	memcpy(ret->name, source->name, length + 1);
+	(*at)++;
+	return true;
+}
+
+/* Says it at the place in the file where the source stands. */
+static void
+blame_source(const struct catalog *catalog, size_t number,
+    const struct problem *problem, struct problems *reterr)
+{
+	const struct credential *credential = &catalog->list[number];
+	const struct report report = {
+		.text = cursor_of(catalog->text, catalog->length),
+		.problems = reterr,
+	};
+	struct place all = { .key = "credentials" };
+	struct place one = { .above = &all, .key = credential->name };
+	struct place at = { .above = &one, .key = "source" };
+
+	report_add(&report, &at, problem->cure,
+	    "the secret of %s, %s %.200s: %s", credential->name,
+	    brokerage_source_name(credential->source.from),
+	    credential->source.name, problem->text);
+}
+
+static int
+take_secret(struct catalog *catalog, size_t number, struct secret *secret,
+    struct problem *reterr)
+{
+	struct credential *credential = &catalog->list[number];
+
+	credential->secret =
+	    vault_put(&catalog->vault, credential->name, secret);
+	if (credential->secret == NULL)
+		return problem_set(reterr, "there is no memory for it");
+	if (credential->mint->check == NULL)
+		return STATUS_OK;
+	return credential->mint->check(credential, reterr);
+}
+
+int
+catalog_give(
+    struct catalog *catalog, size_t number, int fd, struct problems *reterr)
+{
+	struct secret *secret = NULL;
+	struct problem problem = { .text = "" };
+	int status;
+
+	if (!is_wanted(catalog, number))
+		return STATUS_REFUSED;
+	status = source_read(
+	    catalog->list[number].source.from, fd, &secret, &problem);
+	if (status == STATUS_OK)
+		status = take_secret(catalog, number, secret, &problem);
+	if (status != STATUS_OK)
+		blame_source(catalog, number, &problem, reterr);
+	return status;
+}
+
+int
+catalog_lack(struct catalog *catalog, size_t number,
+    const struct problem *problem, struct problems *reterr)
+{
+	if (!is_wanted(catalog, number))
+		return STATUS_REFUSED;
+	blame_source(catalog, number, problem, reterr);
+	return STATUS_OK;
+}

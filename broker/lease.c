@@ -1,0 +1,380 @@
+#include "broker/lease.h"
+
+#include "schema/status.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/random.h>
+
+enum {
+	REFRESH_PERCENT = 80,
+	JITTER_PERCENT = 10, /* at most that much earlier */
+	RETRY_MS = 5000 /* after a mint that failed beside a good grant */
+};
+
+struct asker {
+	STAILQ_ENTRY(asker) next;
+	struct grant_question question;
+};
+
+struct lease {
+	LIST_ENTRY(lease) next;
+	const struct credential *credential;
+	struct grant_question key;
+	struct grant grant; /* that serves; count 0: none */
+	int64_t refresh_ms, ends_ms;
+
+	bool minting, giving_back;
+	struct mint_work work;
+	struct grant fresh;
+	uint32_t errand;
+	int64_t deadline_ms;
+	STAILQ_HEAD(askers, asker) askers;
+};
+
+struct leases {
+	const struct mint_run *run;
+	struct lease_events events;
+	LIST_HEAD(, lease) list;
+	size_t count, waiting;
+	uint32_t errands;
+};
+
+struct leases *
+leases_new(const struct mint_run *run, const struct lease_events *events)
+{
+	struct leases *leases = calloc(1, sizeof(*leases));
+
+	if (leases == NULL)
+		return NULL;
+	leases->run = run;
+	leases->events = *events;
+	LIST_INIT(&leases->list);
+	return leases;
+}
+
+static void
+forget_state(struct lease *lease)
+{
+	if (lease->work.state != NULL &&
+	    lease->credential->mint->forget != NULL)
+		lease->credential->mint->forget(lease->work.state);
+	lease->work.state = NULL;
+	grant_done(&lease->fresh);
+}
+
+static void
+tell(struct leases *leases, struct lease *lease,
+    const struct grant_question *question, const struct grant *grant)
+{
+	leases->events.on_grant(lease->credential, question, grant,
+	    lease->work.why, leases->events.arg);
+}
+
+/* Everybody who waits hears the same. */
+static void
+tell_all(struct leases *leases, struct lease *lease, const struct grant *grant)
+{
+	struct asker *asker;
+
+	while ((asker = STAILQ_FIRST(&lease->askers)) != NULL) {
+		STAILQ_REMOVE_HEAD(&lease->askers, next);
+		leases->waiting--;
+		tell(leases, lease, &asker->question, grant);
+		free(asker);
+	}
+}
+
+static void
+drop(struct leases *leases, struct lease *lease)
+{
+	tell_all(leases, lease, NULL);
+	forget_state(lease);
+	grant_done(&lease->grant);
+	LIST_REMOVE(lease, next);
+	leases->count--;
+	free(lease);
+}
+
+void
+leases_free(struct leases *leases)
+{
+	struct lease *lease;
+
+	if (leases == NULL)
+		return;
+	while ((lease = LIST_FIRST(&leases->list)) != NULL)
+		drop(leases, lease);
+	free(leases);
+}
+
+/* ---- minting ---- */
+
+static int64_t
+jitter(int64_t life_ms)
+{
+	uint32_t dice = 0;
+
+	if (getrandom(&dice, sizeof(dice), GRND_NONBLOCK) != sizeof(dice))
+		return 0;
+	return life_ms * JITTER_PERCENT / 100 * (dice % 1000) / 1000;
+}
+
+static void
+install(struct leases *leases, struct lease *lease, struct lease_time now)
+{
+	int64_t life_ms = lease->fresh.lease_ms;
+
+	grant_done(&lease->grant);
+	lease->grant = lease->fresh;
+	lease->fresh = (struct grant){ .count = 0 };
+	lease->ends_ms = now.monotonic_ms + life_ms;
+	lease->refresh_ms = now.monotonic_ms + life_ms * REFRESH_PERCENT / 100 -
+			    jitter(life_ms);
+	tell_all(leases, lease, &lease->grant);
+	/* What costs no errand is not kept. */
+	if (lease->credential->mint->resume == NULL)
+		drop(leases, lease);
+}
+
+static void
+fail(struct leases *leases, struct lease *lease, struct lease_time now)
+{
+	if (lease->work.why[0] == '\0')
+		(void)mint_refuse(&lease->work,
+		    "the credential %s cannot be had", lease->credential->name);
+	tell_all(leases, lease, NULL);
+	if (lease->grant.count > 0 && now.monotonic_ms < lease->ends_ms)
+		lease->refresh_ms = now.monotonic_ms + RETRY_MS;
+	else
+		drop(leases, lease);
+}
+
+static bool
+send_errand(struct leases *leases, struct lease *lease, struct lease_time now)
+{
+	struct errand *errand = STEAL(lease->work.errand);
+
+	lease->errand = ++leases->errands;
+	lease->deadline_ms = now.monotonic_ms + LIMIT_GRANT_MS;
+	errand->number = lease->errand;
+	if (leases->events.run_errand(errand, leases->events.arg) == STATUS_OK)
+		return true;
+	(void)mint_refuse(&lease->work,
+	    "%s needs an exchange over the network, and none can be made",
+	    lease->credential->name);
+	return false;
+}
+
+static void
+go_on(struct leases *leases, struct lease *lease, enum mint_step step,
+    struct lease_time now)
+{
+	if (step == MINT_ERRAND && send_errand(leases, lease, now)) {
+		lease->minting = true;
+		return;
+	}
+	lease->minting = false;
+	if (lease->giving_back) {
+		drop(leases, lease);
+		return;
+	}
+	if (step != MINT_GRANTED)
+		grant_done(&lease->fresh);
+	if (step == MINT_GRANTED)
+		install(leases, lease, now);
+	else
+		fail(leases, lease, now);
+}
+
+static void
+start(struct leases *leases, struct lease *lease, struct lease_time now)
+{
+	lease->fresh = (struct grant){ .count = 0 };
+	lease->work = (struct mint_work){ .credential = lease->credential,
+		.run = leases->run,
+		.question = &lease->key,
+		.now_s = now.wall_s,
+		.grant = &lease->fresh };
+	go_on(leases, lease, lease->credential->mint->begin(&lease->work), now);
+}
+
+/* ---- questions ---- */
+
+static bool
+serves(const struct lease *lease, const struct credential *credential,
+    const struct grant_question *question)
+{
+	if (lease->credential != credential || lease->giving_back)
+		return false;
+	return !credential->mint->by_scope ||
+	       grant_is_same(&lease->key, question);
+}
+
+static struct lease *
+find(struct leases *leases, const struct credential *credential,
+    const struct grant_question *question)
+{
+	struct lease *lease;
+
+	LIST_FOREACH(lease, &leases->list, next)
+		if (serves(lease, credential, question))
+			return lease;
+	if (leases->count >= LIMIT_GRANTS)
+		return NULL;
+	lease = calloc(1, sizeof(*lease));
+	if (lease == NULL)
+		return NULL;
+	lease->credential = credential;
+	lease->key = *question;
+	STAILQ_INIT(&lease->askers);
+	LIST_INSERT_HEAD(&leases->list, lease, next);
+	leases->count++;
+	return lease;
+}
+
+static bool
+wait_for(struct leases *leases, struct lease *lease,
+    const struct grant_question *question)
+{
+	struct asker *asker;
+
+	if (leases->waiting >= LIMIT_ASKS)
+		return false;
+	asker = calloc(1, sizeof(*asker));
+	if (asker == NULL)
+		return false;
+	asker->question = *question;
+	STAILQ_INSERT_TAIL(&lease->askers, asker, next);
+	leases->waiting++;
+	return true;
+}
+
+/* The part of its life that is left stands in what is told. */
+static void
+serve(struct leases *leases, struct lease *lease,
+    const struct grant_question *question, struct lease_time now)
+{
+	struct grant view = lease->grant;
+
+	view.lease_ms = (uint32_t)(lease->ends_ms - now.monotonic_ms);
+	tell(leases, lease, question, &view);
+	if (now.monotonic_ms >= lease->refresh_ms && !lease->minting)
+		start(leases, lease, now);
+}
+
+void
+leases_ask(struct leases *leases, const struct credential *credential,
+    const struct grant_question *question, struct lease_time now)
+{
+	struct lease *lease = find(leases, credential, question);
+
+	if (lease != NULL && lease->grant.count > 0 &&
+	    now.monotonic_ms < lease->ends_ms) {
+		serve(leases, lease, question, now);
+		return;
+	}
+	if (lease == NULL || !wait_for(leases, lease, question)) {
+		leases->events.on_grant(credential, question, NULL,
+		    "too much is asked for at once", leases->events.arg);
+		return;
+	}
+	if (!lease->minting)
+		start(leases, lease, now);
+}
+
+int
+leases_answer(struct leases *leases, const struct errand_answer *answer,
+    struct lease_time now)
+{
+	struct lease *lease;
+
+	LIST_FOREACH(lease, &leases->list, next)
+		if (lease->minting && lease->errand == answer->number)
+			break;
+	if (lease == NULL)
+		return STATUS_NOT_FOUND;
+	lease->work.now_s = now.wall_s;
+	go_on(leases, lease,
+	    lease->credential->mint->resume(&lease->work, answer), now);
+	return STATUS_OK;
+}
+
+/* Its answer, should it still come, finds nobody any more. */
+static void
+give_up(struct leases *leases, struct lease *lease, struct lease_time now)
+{
+	go_on(leases, lease,
+	    mint_refuse(&lease->work, "the issuer of %s did not answer",
+		lease->credential->name),
+	    now);
+}
+
+void
+leases_tick(struct leases *leases, struct lease_time now)
+{
+	struct lease *lease = LIST_FIRST(&leases->list);
+
+	while (lease != NULL) {
+		struct lease *next = LIST_NEXT(lease, next);
+
+		if (lease->minting && now.monotonic_ms >= lease->deadline_ms)
+			give_up(leases, lease, now);
+		lease = next;
+	}
+}
+
+/* Says no to whoever waits; whether something has to be given back. */
+static bool
+begin_give_back(struct lease *lease, struct lease_time now)
+{
+	const struct mint *mint = lease->credential->mint;
+
+	if (mint->give_back == NULL || lease->grant.count == 0)
+		return false;
+	lease->giving_back = true;
+	lease->work.grant = &lease->grant;
+	lease->work.now_s = now.wall_s;
+	return true;
+}
+
+void
+leases_revoke(struct leases *leases, const struct credential *credential,
+    struct lease_time now)
+{
+	struct lease *lease = LIST_FIRST(&leases->list);
+
+	while (lease != NULL) {
+		struct lease *next = LIST_NEXT(lease, next);
+		bool meant =
+		    credential == NULL || lease->credential == credential;
+
+		if (meant && !lease->giving_back) {
+			(void)mint_refuse(&lease->work, "%s was revoked",
+			    lease->credential->name);
+			tell_all(leases, lease, NULL);
+			forget_state(lease);
+			if (begin_give_back(lease, now))
+				go_on(leases, lease,
+				    lease->credential->mint->give_back(
+					&lease->work),
+				    now);
+			else
+				drop(leases, lease);
+		}
+		lease = next;
+	}
+}
+
+bool
+leases_are_busy(const struct leases *leases)
+{
+	const struct lease *lease;
+
+	LIST_FOREACH(lease, &leases->list, next)
+		if (lease->minting)
+			return true;
+	return false;
+}
