@@ -2,6 +2,7 @@
 
 #include "policy/coherence.h"
 #include "policy/instant.h"
+#include "policy/member.h"
 #include "schema/limits.h"
 #include "schema/status.h"
 
@@ -29,79 +30,6 @@ struct key {
 	clause_reader *read;
 };
 
-/* The text of a string no longer than most, or NULL and a report. */
-static const char *
-text_of(struct clause *clause, json_t *value, const struct place *place,
-    size_t most)
-{
-	if (!json_is_string(value)) {
-		report_add(clause->report, place, "write a text in quotes",
-		    "this must be a text");
-		return NULL;
-	}
-	if (json_string_length(value) > most) {
-		report_add(clause->report, place, "write a shorter one",
-		    "this text has %zu bytes, and %zu are allowed",
-		    json_string_length(value), most);
-		return NULL;
-	}
-	return json_string_value(value);
-}
-
-static void
-copy_text(struct clause *clause, json_t *value, const struct place *place,
-    size_t most, char **ret)
-{
-	const char *text = text_of(clause, value, place, most);
-
-	if (text == NULL)
-		return;
-	*ret = strdup(text);
-	if (*ret == NULL)
-		report_no_memory(clause->report);
-}
-
-static bool
-flag_of(struct clause *clause, json_t *value, const struct place *place)
-{
-	if (!json_is_boolean(value))
-		report_add(clause->report, place, "write true or false",
-		    "this must be true or false");
-	return json_is_true(value);
-}
-
-/* The number of a word in a list, or count and a report. */
-static size_t
-word_of(struct clause *clause, json_t *value, const struct place *place,
-    const char *const *words, const char *cure)
-{
-	const char *text = json_string_value(value);
-	size_t i = 0;
-
-	while (
-	    words[i] != NULL && (text == NULL || strcmp(words[i], text) != 0))
-		i++;
-	if (words[i] == NULL)
-		report_add(clause->report, place, cure,
-		    "this is none of the words for it");
-	return i;
-}
-
-/* An array with something in it; 0 and a report when it is none. */
-static size_t
-list_of(struct clause *clause, json_t *value, const struct place *place,
-    const char *cure)
-{
-	if (!json_is_array(value)) {
-		report_add(clause->report, place, cure, "this must be a list");
-		return 0;
-	}
-	if (json_array_size(value) == 0)
-		report_add(clause->report, place, cure,
-		    "an empty list matches nothing");
-	return json_array_size(value);
-}
-
 static bool
 is_id_text(const char *text)
 {
@@ -114,7 +42,8 @@ is_id_text(const char *text)
 static void
 read_id(struct clause *clause, json_t *value, const struct place *place)
 {
-	copy_text(clause, value, place, LIMIT_RULE_ID, &clause->rule.id);
+	member_copy(
+	    clause->report, value, place, LIMIT_RULE_ID, &clause->rule.id);
 	if (clause->rule.id != NULL && !is_id_text(clause->rule.id))
 		report_add(clause->report, place,
 		    "use letters, digits, \"-\", \"_\" and \".\"",
@@ -125,7 +54,7 @@ static void
 read_action(struct clause *clause, json_t *value, const struct place *place)
 {
 	static const char *const words[] = { "deny", "ask", "allow", NULL };
-	size_t word = word_of(clause, value, place, words,
+	size_t word = member_word(clause->report, value, place, words,
 	    "write \"allow\", \"ask\" or \"deny\"");
 
 	if (words[word] == NULL)
@@ -138,7 +67,7 @@ read_protocol(struct clause *clause, json_t *value, const struct place *place)
 {
 	static const char *const words[] = { "http", "ssh", "tcp", "udp",
 		NULL };
-	size_t word = word_of(clause, value, place, words,
+	size_t word = member_word(clause->report, value, place, words,
 	    "write \"http\", \"ssh\", \"tcp\" or \"udp\"");
 
 	if (words[word] != NULL)
@@ -149,7 +78,7 @@ static void
 read_access(struct clause *clause, json_t *value, const struct place *place)
 {
 	static const char *const words[] = { "read", "write", "any", NULL };
-	size_t word = word_of(clause, value, place, words,
+	size_t word = member_word(clause->report, value, place, words,
 	    "write \"read\", \"write\" or \"any\"");
 
 	if (words[word] != NULL)
@@ -161,7 +90,7 @@ static void
 read_tls(struct clause *clause, json_t *value, const struct place *place)
 {
 	static const char *const words[] = { "inspect", "passthrough", NULL };
-	size_t word = word_of(clause, value, place, words,
+	size_t word = member_word(clause->report, value, place, words,
 	    "write \"inspect\" or \"passthrough\"");
 
 	clause->rule.passthrough = word == 1;
@@ -200,14 +129,14 @@ add_host(struct clause *clause, struct hostlist *list, const char *text,
 static void
 read_host(struct clause *clause, json_t *value, const struct place *place)
 {
-	size_t count = list_of(
-	    clause, value, place, "write a list, as in [\"api.example.com\"]");
+	size_t count = member_list(clause->report, value, place,
+	    "write a list, as in [\"api.example.com\"]");
 	struct hostlist list = { 0 };
 
 	for (size_t i = 0; i < count; i++) {
 		struct place at = { .above = place, .index = i };
-		const char *text = text_of(
-		    clause, json_array_get(value, i), &at, LIMIT_PATTERN);
+		const char *text = member_text(clause->report,
+		    json_array_get(value, i), &at, LIMIT_PATTERN);
 
 		if (text != NULL)
 			add_host(clause, &list, text, &at);
@@ -261,8 +190,8 @@ add_address(struct clause *clause, const char *text, const struct place *place)
 static void
 read_address(struct clause *clause, json_t *value, const struct place *place)
 {
-	size_t count = list_of(
-	    clause, value, place, "write a list, as in [\"192.0.2.0/24\"]");
+	size_t count = member_list(clause->report, value, place,
+	    "write a list, as in [\"192.0.2.0/24\"]");
 
 	clause->rule.addresses =
 	    calloc(count + 1, sizeof(*clause->rule.addresses));
@@ -272,8 +201,8 @@ read_address(struct clause *clause, json_t *value, const struct place *place)
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct place at = { .above = place, .index = i };
-		const char *text = text_of(
-		    clause, json_array_get(value, i), &at, LIMIT_PATTERN);
+		const char *text = member_text(clause->report,
+		    json_array_get(value, i), &at, LIMIT_PATTERN);
 
 		if (text != NULL)
 			add_address(clause, text, &at);
@@ -299,7 +228,7 @@ read_port(struct clause *clause, json_t *value, const struct place *place)
 {
 	static const char cure[] = "write a list of ports from 1 to 65535 and "
 				   "ranges, as in [443, \"8000-8099\"]";
-	size_t count = list_of(clause, value, place, cure);
+	size_t count = member_list(clause->report, value, place, cure);
 	struct rule *rule = &clause->rule;
 
 	clause->stated.port = true;
@@ -341,7 +270,7 @@ static void
 read_tokens(struct clause *clause, json_t *value, const struct place *place,
     const char *cure, char ***ret)
 {
-	size_t count = list_of(clause, value, place, cure);
+	size_t count = member_list(clause->report, value, place, cure);
 	char **tokens = calloc(count + 1, sizeof(*tokens));
 
 	*ret = tokens;
@@ -351,8 +280,8 @@ read_tokens(struct clause *clause, json_t *value, const struct place *place,
 	}
 	for (size_t i = 0, at = 0; i < count; i++) {
 		struct place element = { .above = place, .index = i };
-		const char *text = text_of(clause, json_array_get(value, i),
-		    &element, LIMIT_HTTP_METHOD);
+		const char *text = member_text(clause->report,
+		    json_array_get(value, i), &element, LIMIT_HTTP_METHOD);
 
 		if (text == NULL)
 			continue;
@@ -448,8 +377,8 @@ add_path(struct clause *clause, const char *text, const struct place *place)
 static void
 read_path(struct clause *clause, json_t *value, const struct place *place)
 {
-	size_t count =
-	    list_of(clause, value, place, "write a list, as in [\"/v1/**\"]");
+	size_t count = member_list(
+	    clause->report, value, place, "write a list, as in [\"/v1/**\"]");
 
 	clause->rule.paths = calloc(count + 1, sizeof(*clause->rule.paths));
 	if (clause->rule.paths == NULL) {
@@ -458,8 +387,8 @@ read_path(struct clause *clause, json_t *value, const struct place *place)
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct place at = { .above = place, .index = i };
-		const char *text = text_of(
-		    clause, json_array_get(value, i), &at, LIMIT_PATTERN);
+		const char *text = member_text(clause->report,
+		    json_array_get(value, i), &at, LIMIT_PATTERN);
 
 		if (text != NULL)
 			add_path(clause, text, &at);
@@ -488,7 +417,8 @@ read_query(struct clause *clause, json_t *value, const struct place *place)
 	json_object_foreach(value, name, glob)
 	{
 		struct place at = { .above = place, .key = name };
-		const char *text = text_of(clause, glob, &at, LIMIT_PATTERN);
+		const char *text =
+		    member_text(clause->report, glob, &at, LIMIT_PATTERN);
 
 		if (text == NULL)
 			continue;
@@ -530,7 +460,7 @@ read_valid(struct clause *clause, json_t *value, const struct place *place)
 		    "this must be an object with \"from\" or \"until\"");
 		return;
 	}
-	clause_known_keys(clause->report, value, place, names);
+	member_keys(clause->report, value, place, names);
 	read_instant(clause, json_object_get(value, "from"), &from,
 	    &rule->valid_from_us);
 	read_instant(clause, json_object_get(value, "until"), &until,
@@ -544,20 +474,22 @@ read_valid(struct clause *clause, json_t *value, const struct place *place)
 static void
 read_private(struct clause *clause, json_t *value, const struct place *place)
 {
-	clause->rule.private_addresses = flag_of(clause, value, place);
+	clause->rule.private_addresses =
+	    member_flag(clause->report, value, place);
 	clause->stated.private_addresses = true;
 }
 
 static void
 read_wide(struct clause *clause, json_t *value, const struct place *place)
 {
-	clause->rule.wide = flag_of(clause, value, place);
+	clause->rule.wide = member_flag(clause->report, value, place);
 }
 
 static void
 read_resolve(struct clause *clause, json_t *value, const struct place *place)
 {
-	const char *text = text_of(clause, value, place, LIMIT_PATTERN);
+	const char *text =
+	    member_text(clause->report, value, place, LIMIT_PATTERN);
 
 	if (text == NULL)
 		return;
@@ -576,7 +508,7 @@ static void
 read_upstream_ca(
     struct clause *clause, json_t *value, const struct place *place)
 {
-	copy_text(clause, value, place, LIMIT_POLICY_BYTES,
+	member_copy(clause->report, value, place, LIMIT_POLICY_BYTES,
 	    &clause->rule.upstream_ca);
 	if (clause->rule.upstream_ca != NULL &&
 	    strncmp(clause->rule.upstream_ca, "-----BEGIN ", 11) != 0)
@@ -589,29 +521,25 @@ read_upstream_ca(
 static void
 read_reason(struct clause *clause, json_t *value, const struct place *place)
 {
-	copy_text(clause, value, place, LIMIT_RULE_TEXT, &clause->rule.reason);
+	member_copy(clause->report, value, place, LIMIT_RULE_TEXT,
+	    &clause->rule.reason);
 }
 
 static void
 read_note(struct clause *clause, json_t *value, const struct place *place)
 {
-	copy_text(clause, value, place, LIMIT_RULE_TEXT, &clause->rule.note);
+	member_copy(
+	    clause->report, value, place, LIMIT_RULE_TEXT, &clause->rule.note);
 }
 
 static void
 read_count(struct clause *clause, json_t *value, const struct place *place,
     uint32_t most, uint32_t *ret)
 {
-	json_int_t number = json_integer_value(value);
+	uint64_t count = *ret;
 
-	if (value == NULL)
-		return;
-	if (!json_is_integer(value) || number < 1 || number > most) {
-		report_add(clause->report, place, "write a whole number",
-		    "this must be a number from 1 to %u", most);
-		return;
-	}
-	*ret = (uint32_t)number;
+	member_count(clause->report, value, place, most, &count);
+	*ret = (uint32_t)count;
 }
 
 static void
@@ -632,7 +560,7 @@ read_ask(struct clause *clause, json_t *value, const struct place *place)
 		    "this must be an object");
 		return;
 	}
-	clause_known_keys(clause->report, value, place, names);
+	member_keys(clause->report, value, place, names);
 	read_count(clause, json_object_get(value, "timeout_s"), &timeout,
 	    LIMIT_ASK_S, &ask->timeout_s);
 	read_count(clause, json_object_get(value, "grant_s"), &grant,
@@ -642,11 +570,151 @@ read_ask(struct clause *clause, json_t *value, const struct place *place)
 }
 
 static void
-read_later(struct clause *clause, json_t *value, const struct place *place)
+add_exe(struct clause *clause, const char *text, const struct place *place)
 {
-	(void)value;
-	report_add(clause->report, place, "leave it out until it can be",
-	    "\"%s\" cannot be honoured by this build yet", place->key);
+	struct rule *rule = &clause->rule;
+	int status =
+	    exematch_init(&rule->exes[rule->exe_count], text, strlen(text));
+
+	if (status == STATUS_OK)
+		rule->exe_count++;
+	else if (status == STATUS_NO_MEMORY)
+		report_no_memory(clause->report);
+	else
+		report_add(clause->report, place,
+		    "write the whole path, as in \"/usr/bin/git\" or "
+		    "\"/usr/lib/git-core/**\", or \"sha256:\" and 64 "
+		    "digits",
+		    "no program could ever match \"%s\"", text);
+}
+
+static void
+read_exe(struct clause *clause, json_t *value, const struct place *place)
+{
+	size_t count = member_list(clause->report, value, place,
+	    "write a list, as in [\"/usr/bin/git\"]");
+
+	clause->rule.exes = calloc(count + 1, sizeof(*clause->rule.exes));
+	if (clause->rule.exes == NULL) {
+		report_no_memory(clause->report);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct place at = { .above = place, .index = i };
+		const char *text = member_text(clause->report,
+		    json_array_get(value, i), &at, LIMIT_PATTERN);
+
+		if (text != NULL)
+			add_exe(clause, text, &at);
+	}
+}
+
+/* The globs of one list in "mcp"; nothing when it is not stated. */
+static void
+read_globs(struct clause *clause, json_t *value, const struct place *place,
+    struct pathmatch **ret, size_t *ret_count)
+{
+	struct pathmatch *globs;
+	size_t count;
+
+	if (value == NULL)
+		return;
+	count = member_list(
+	    clause->report, value, place, "write a list, as in [\"read_*\"]");
+	globs = calloc(count + 1, sizeof(*globs));
+	*ret = globs;
+	if (globs == NULL)
+		report_no_memory(clause->report);
+	for (size_t i = 0; globs != NULL && i < count; i++) {
+		struct place at = { .above = place, .index = i };
+		const char *text = member_text(clause->report,
+		    json_array_get(value, i), &at, LIMIT_PATTERN);
+
+		if (text == NULL)
+			continue;
+		if (pathmatch_init_text(
+			&globs[*ret_count], text, strlen(text)) == STATUS_OK)
+			(*ret_count)++;
+		else
+			report_no_memory(clause->report);
+	}
+}
+
+static void
+read_mcp(struct clause *clause, json_t *value, const struct place *place)
+{
+	static const char *const names[] = { "methods", "tools", NULL };
+	struct place methods = { .above = place, .key = "methods" };
+	struct place tools = { .above = place, .key = "tools" };
+	struct mcpmatch *mcp = &clause->rule.mcp;
+
+	clause->stated.mcp = true;
+	if (!json_is_object(value) || json_object_size(value) == 0) {
+		report_add(clause->report, place,
+		    "write {\"methods\": [\"tools/*\"], \"tools\": "
+		    "[\"read_*\"]}",
+		    "this must be an object with \"methods\" or \"tools\"");
+		return;
+	}
+	member_keys(clause->report, value, place, names);
+	read_globs(clause, json_object_get(value, "methods"), &methods,
+	    &mcp->methods, &mcp->method_count);
+	read_globs(clause, json_object_get(value, "tools"), &tools, &mcp->tools,
+	    &mcp->tool_count);
+}
+
+static void
+read_credential(struct clause *clause, json_t *value, const struct place *place)
+{
+	struct rule *rule = &clause->rule;
+
+	member_copy(clause->report, value, place, LIMIT_CREDENTIAL_NAME,
+	    &rule->credential);
+	if (rule->credential != NULL && !is_id_text(rule->credential))
+		report_add(clause->report, place,
+		    "use letters, digits, \"-\", \"_\" and \".\"; the secret "
+		    "itself never stands in a policy",
+		    "this is no name of a credential");
+}
+
+static void
+read_clear(struct clause *clause, json_t *value, const struct place *place)
+{
+	clause->rule.clear = member_flag(clause->report, value, place);
+	clause->stated.clear = true;
+}
+
+static void
+read_echo(struct clause *clause, json_t *value, const struct place *place)
+{
+	static const char *const words[] = { "mask", "flag", NULL };
+	size_t word = member_word(
+	    clause->report, value, place, words, "write \"mask\" or \"flag\"");
+
+	if (words[word] != NULL)
+		clause->rule.echo = (enum rule_echo)(RULE_ECHO_MASK + word);
+}
+
+static void
+read_limits(struct clause *clause, json_t *value, const struct place *place)
+{
+	member_quota(clause->report, value, place, &clause->rule.quota);
+}
+
+static void
+read_log(struct clause *clause, json_t *value, const struct place *place)
+{
+	static const char *const words[] = { "mcp", NULL };
+	static const char cure[] = "write [\"mcp\"]";
+	size_t count = member_list(clause->report, value, place, cure);
+
+	for (size_t i = 0; i < count; i++) {
+		struct place at = { .above = place, .index = i };
+
+		if (member_word(clause->report, json_array_get(value, i), &at,
+			words, cure) == 0)
+			clause->rule.log_mcp = true;
+	}
 }
 
 /*
@@ -673,115 +741,18 @@ static const struct key keys[] = {
 	{ "reason", read_reason },
 	{ "note", read_note },
 	{ "ask", read_ask },
-	{ "clear", read_later },
-	{ "credential", read_later },
-	{ "echo", read_later },
-	{ "exe", read_later },
-	{ "limits", read_later },
-	{ "log", read_later },
-	{ "mcp", read_later },
+	{ "exe", read_exe },
+	{ "mcp", read_mcp },
+	{ "credential", read_credential },
+	{ "clear", read_clear },
+	{ "echo", read_echo },
+	{ "log", read_log },
+	{ "limits", read_limits },
 };
 
 enum {
 	KEY_COUNT = sizeof(keys) / sizeof(keys[0])
 };
-
-/* How many letters to change, add or drop to make one word of the other. */
-static size_t
-distance(const char *a, const char *b)
-{
-	size_t row[32], length = strlen(b);
-
-	if (length >= sizeof(row) / sizeof(row[0]))
-		return SIZE_MAX;
-	for (size_t k = 0; k <= length; k++)
-		row[k] = k;
-	for (size_t i = 0; a[i] != '\0'; i++) {
-		size_t corner = row[0];
-
-		row[0] = i + 1;
-		for (size_t k = 1; k <= length; k++) {
-			size_t best = corner + (a[i] != b[k - 1]);
-
-			corner = row[k];
-			if (corner + 1 < best)
-				best = corner + 1;
-			if (row[k - 1] + 1 < best)
-				best = row[k - 1] + 1;
-			row[k] = best;
-		}
-	}
-	return row[length];
-}
-
-/* The name nearest to what was written, if it can have been meant. */
-static const char *
-nearest(const char *written, const char *const *names)
-{
-	const char *best = NULL;
-	size_t least = 3;
-
-	if (strlen(written) > LIMIT_RULE_ID)
-		return NULL;
-	for (size_t i = 0; names[i] != NULL; i++) {
-		size_t far = distance(written, names[i]);
-
-		if (far >= least || far >= strlen(names[i]) ||
-		    far >= strlen(written))
-			continue;
-		least = far;
-		best = names[i];
-	}
-	return best;
-}
-
-static bool
-is_known(const char *key, const char *const *names)
-{
-	for (size_t i = 0; names[i] != NULL; i++)
-		if (strcmp(key, names[i]) == 0)
-			return true;
-	return false;
-}
-
-static void
-report_unknown(const struct report *report, const struct place *place,
-    const char *const *names)
-{
-	char cure[PROBLEM_CURE_MAX];
-	struct cursor_writer out = cursor_writer_of(cure, sizeof(cure) - 1);
-	const char *meant = nearest(place->key, names);
-
-	cursor_put_text(&out, meant == NULL ? "the keys are " : "write ");
-	for (size_t i = 0; meant == NULL && names[i] != NULL; i++) {
-		cursor_put_text(&out, i == 0 ? "" : ", ");
-		cursor_put_text(&out, names[i]);
-	}
-	if (meant != NULL) {
-		cursor_put_u8(&out, '"');
-		cursor_put_text(&out, meant);
-		cursor_put_u8(&out, '"');
-	}
-	cure[out.used] = '\0';
-	report_key(
-	    report, place, cure, "there is no key \"%s\" here", place->key);
-}
-
-void
-clause_known_keys(const struct report *report, json_t *object,
-    const struct place *place, const char *const *names)
-{
-	const char *key;
-	json_t *value;
-
-	json_object_foreach(object, key, value)
-	{
-		struct place at = { .above = place, .key = key };
-
-		if (!is_known(key, names))
-			report_unknown(report, &at, names);
-	}
-}
 
 static void
 check_keys(
@@ -792,7 +763,7 @@ check_keys(
 	for (size_t i = 0; i < KEY_COUNT; i++)
 		names[i] = keys[i].name;
 	names[KEY_COUNT] = NULL;
-	clause_known_keys(clause->report, value, place, names);
+	member_keys(clause->report, value, place, names);
 }
 
 static void

@@ -24,11 +24,4 @@ struct clause_context {
 bool clause_read(const struct clause_context *context, json_t *value,
     const struct place *place, struct rule *ret) MUST_CHECK;
 
-/*
- * Reports each key of object that is not in the list, with the nearest that
- * is; names ends with NULL.
- */
-void clause_known_keys(const struct report *report, json_t *object,
-    const struct place *place, const char *const *names);
-
 #endif

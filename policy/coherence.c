@@ -3,6 +3,7 @@
 #include "policy/suffix.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct check {
 	struct rule *rule;
@@ -70,19 +71,34 @@ check_wide(struct check *check)
 			    "everybody");
 }
 
+struct stated_key {
+	const char *key;
+	bool stated;
+};
+
+/* Says of each stated key that it has no effect, and why. */
+static void
+fault_each(struct check *check, const struct stated_key *keys, size_t count,
+    const char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (keys[i].stated)
+			fault(check, keys[i].key, "leave it out", text);
+}
+
 /* Conditions that only somebody who reads HTTP can judge. */
 static void
 check_unreadable(struct check *check, const char *why)
 {
 	const struct rule *rule = check->rule;
-	const struct {
-		const char *key;
-		bool stated;
-	} keys[] = {
+	const struct stated_key keys[] = {
 		{ "methods", rule->method_count > 0 },
 		{ "path", rule->path_count > 0 },
 		{ "query", rule->query_count > 0 },
 		{ "upgrade", rule->upgrade_count > 0 },
+		{ "mcp", check->stated->mcp },
+		{ "log", rule->log_mcp },
+		{ "credential", rule->credential != NULL },
 		{ "upstream_ca", rule->upstream_ca != NULL },
 	};
 
@@ -94,6 +110,10 @@ check_unreadable(struct check *check, const char *why)
 		report_add(check->report, &place, "leave it out",
 		    "\"%s\" cannot be judged %s", keys[i].key, why);
 	}
+	if (rule->quota.most[QUOTA_REQUESTS] != 0)
+		fault(check, "limits",
+		    "limit \"connections\", \"bytes_out\" or \"bytes_in\"",
+		    "requests are counted only where somebody reads them");
 }
 
 static void
@@ -127,24 +147,60 @@ static void
 check_deny(struct check *check)
 {
 	const struct rule *rule = check->rule;
-	static const char cure[] = "leave it out";
-	static const char text[] =
-	    "a rule that denies opens nothing, so this has no effect";
+	const struct stated_key keys[] = {
+		{ "tls", check->stated->tls },
+		{ "private", check->stated->private_addresses },
+		{ "resolve", address_is_set(&rule->resolve) },
+		{ "upstream_ca", rule->upstream_ca != NULL },
+		{ "credential", rule->credential != NULL },
+		{ "log", rule->log_mcp },
+		{ "limits", quota_is_stated(&rule->quota) },
+	};
 
-	if (check->stated->tls)
-		fault(check, "tls", cure, text);
-	if (check->stated->private_addresses)
-		fault(check, "private", cure, text);
-	if (address_is_set(&rule->resolve))
-		fault(check, "resolve", cure, text);
-	if (rule->upstream_ca != NULL)
-		fault(check, "upstream_ca", cure, text);
+	fault_each(check, keys, sizeof(keys) / sizeof(keys[0]),
+	    "a rule that denies opens nothing, so this has no effect");
 	if (rule->access == RULE_WRITE)
 		fault(check, "access",
 		    "leave it out to deny everything, or list what to deny: "
 		    "\"methods\": [\"POST\", \"PUT\", \"PATCH\", \"DELETE\"]",
 		    "\"access\": \"write\" means every method, and so would "
 		    "deny reading too");
+}
+
+/* What is said about a secret needs one. */
+static void
+check_credential(struct check *check)
+{
+	const struct rule *rule = check->rule;
+	const struct stated_key keys[] = {
+		{ "clear", check->stated->clear },
+		{ "echo", rule->echo != RULE_ECHO_PASS },
+	};
+
+	if (rule->credential == NULL)
+		fault_each(check, keys, sizeof(keys) / sizeof(keys[0]),
+		    "this is about the rule's \"credential\", and it has none");
+}
+
+static bool
+allows_post(const struct rule *rule)
+{
+	if (rule->access != RULE_METHODS)
+		return rule->access != RULE_READ;
+	for (size_t i = 0; i < rule->method_count; i++)
+		if (strcmp(rule->methods[i], "POST") == 0)
+			return true;
+	return false;
+}
+
+/* Messages to an MCP server travel in the bodies of POST requests. */
+static void
+check_messages(struct check *check)
+{
+	if (check->stated->mcp && check->rule->protocol == RULE_HTTP &&
+	    !allows_post(check->rule))
+		fault(check, "mcp", "add \"methods\": [\"POST\"]",
+		    "messages are sent by POST, which this rule is not for");
 }
 
 /*
@@ -219,6 +275,8 @@ coherence_check(struct rule *rule, const struct coherence_stated *stated,
 		check_passthrough(&check);
 	if (rule->action == RULE_DENY)
 		check_deny(&check);
+	check_credential(&check);
+	check_messages(&check);
 	check_ask(&check);
 	complete(&check);
 }

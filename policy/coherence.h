@@ -13,7 +13,7 @@
 
 /* Which keys the document states, as far as the rule does not show it. */
 struct coherence_stated {
-	bool access, tls, private_addresses, port, ask;
+	bool access, tls, private_addresses, port, ask, clear, mcp;
 };
 
 /* Reports what does not go together, and puts in ports not stated. */

@@ -19,6 +19,8 @@ enum condition_term {
 	CONDITION_UPGRADE,
 	CONDITION_PATH,
 	CONDITION_QUERY,
+	CONDITION_EXE,
+	CONDITION_MCP,
 	CONDITION_VALID,
 	CONDITION_TERM_COUNT
 };
@@ -33,10 +35,11 @@ struct condition {
 
 /*
  * Writes a value that all those conditions of the list leave which are on
- * term: a name, address, port, method, token, path or query, or a time; ""
- * for no upgrade, no query, and now.  STATUS_NOT_FOUND when they leave none,
- * STATUS_FULL when nobody can tell, STATUS_NO_MEMORY.  A value that has no
- * room in out is still STATUS_OK.
+ * term: a name, address, port, method, token, path or query, or a time; the
+ * words of a question about a program or a message; "" for no upgrade, no
+ * query, no program known, no message, and now.  STATUS_NOT_FOUND when they
+ * leave none, STATUS_FULL when nobody can tell, STATUS_NO_MEMORY.  A value that
+ * has no room in out is still STATUS_OK.
  */
 int condition_sample(enum condition_term term, const struct condition *list,
     size_t count, int64_t now_us, struct cursor_writer *out) MUST_CHECK;

@@ -17,6 +17,7 @@ struct weighing {
 	void *arg;
 	struct best sure[RULE_ACTION_COUNT]; /* all conditions hold */
 	struct best maybe[RULE_ACTION_COUNT]; /* none fails, some are unknown */
+	unsigned unknown; /* what any of them would have to know */
 	struct best near; /* one condition of an allow rule fails */
 	enum reason near_reason;
 };
@@ -94,6 +95,7 @@ weigh(const struct rule *rule, uint32_t target, void *arg)
 		break;
 	case ANSWER_UNKNOWN:
 		consider(&w->maybe[rule->action], rule, rank);
+		w->unknown |= match.unknown;
 		break;
 	case ANSWER_NO:
 		consider_near(w, rule, rank, &match);
@@ -146,6 +148,8 @@ answer(struct verdict *ret, enum verdict_kind kind, enum reason reason,
 	ret->rule = rule;
 	if (kind == VERDICT_ALLOW && rule_is_opaque(rule))
 		ret->tls = VERDICT_TLS_PASSTHROUGH;
+	if (kind == VERDICT_ALLOW || kind == VERDICT_ASK)
+		ret->openers[ret->opener_count++] = rule;
 }
 
 /* The rule that holds, or where there is none the one that may. */
@@ -220,6 +224,7 @@ policy_decide(const struct policy *policy, const struct facts *facts,
 		answer_early(policy, &w, &verdict);
 	if (verdict.rule == NULL)
 		verdict.policy = NULL;
+	verdict.unknown = w.unknown;
 	*ret = verdict;
 }
 

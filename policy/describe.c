@@ -134,6 +134,62 @@ describe_paths(const struct rule *rule, struct cursor_writer *out)
 	}
 }
 
+void
+describe_programs(const struct rule *rule, struct cursor_writer *out)
+{
+	for (size_t i = 0; i < rule->exe_count; i++) {
+		if (!separate(out, i, rule->exe_count))
+			return;
+		exematch_print(&rule->exes[i], out);
+	}
+}
+
+static void
+put_globs(const struct pathmatch *globs, size_t count, const char *before,
+    struct cursor_writer *out)
+{
+	if (count > 0)
+		cursor_put_text(out, before);
+	for (size_t i = 0; i < count; i++) {
+		if (!separate(out, i, count))
+			return;
+		cursor_put_text(out, globs[i].text);
+	}
+}
+
+void
+describe_messages(const struct rule *rule, struct cursor_writer *out)
+{
+	const struct mcpmatch *mcp = &rule->mcp;
+
+	cursor_put_text(
+	    out, mcp->method_count > 0 ? "MCP messages" : "MCP calls of tools");
+	put_globs(mcp->methods, mcp->method_count, " ", out);
+	put_globs(mcp->tools, mcp->tool_count,
+	    mcp->method_count > 0 ? ", of tools only " : " ", out);
+}
+
+void
+describe_quota(const struct quota *quota, struct cursor_writer *out)
+{
+	static const char *const units[] = {
+		[QUOTA_REQUESTS] = " requests a minute",
+		[QUOTA_CONNECTIONS] = " connections at once",
+		[QUOTA_BYTES_OUT] = " bytes out",
+		[QUOTA_BYTES_IN] = " bytes in",
+	};
+	const char *before = "at most ";
+
+	for (size_t i = 0; i < QUOTA_KIND_COUNT; i++) {
+		if (quota->most[i] == 0)
+			continue;
+		cursor_put_text(out, before);
+		cursor_put_decimal(out, quota->most[i]);
+		cursor_put_text(out, units[i]);
+		before = ", ";
+	}
+}
+
 static void
 put_requests(const struct rule *rule, struct cursor_writer *out)
 {
@@ -155,6 +211,10 @@ put_requests(const struct rule *rule, struct cursor_writer *out)
 		cursor_put_text(out, rule->queries[i].value.text);
 		cursor_put_text(out, " in the query");
 	}
+	if (mcpmatch_is_stated(&rule->mcp)) {
+		cursor_put_text(out, ", with ");
+		describe_messages(rule, out);
+	}
 }
 
 static void
@@ -163,7 +223,8 @@ put_protocol(const struct rule *rule, struct cursor_writer *out)
 	switch (rule->protocol) {
 	case RULE_ANY_PROTOCOL:
 		if (rule->access != RULE_FULL || rule->path_count > 0 ||
-		    rule->query_count > 0 || rule->upgrade_count > 0)
+		    rule->query_count > 0 || rule->upgrade_count > 0 ||
+		    mcpmatch_is_stated(&rule->mcp))
 			put_requests(rule, out);
 		else
 			cursor_put_text(out, "everything");
@@ -216,6 +277,30 @@ put_ask(const struct rule_ask *ask, struct cursor_writer *out)
 	cursor_put_text(out, " s");
 }
 
+/* What becomes of a request that goes on, beside where it goes. */
+static void
+put_handling(const struct rule *rule, struct cursor_writer *out)
+{
+	static const char *const echoes[] = {
+		[RULE_ECHO_PASS] = "",
+		[RULE_ECHO_MASK] = ", and blotted out where it comes back",
+		[RULE_ECHO_FLAG] = ", and noted where it comes back",
+	};
+
+	if (rule->credential != NULL) {
+		cursor_put_text(out, "; with the credential ");
+		cursor_put_text(out, rule->credential);
+		cursor_put_text(out, rule->clear ? ", also in clear" : "");
+		cursor_put_text(out, echoes[rule->echo]);
+	}
+	if (rule->log_mcp)
+		cursor_put_text(out, "; MCP messages are recorded");
+	if (quota_is_stated(&rule->quota)) {
+		cursor_put_text(out, "; ");
+		describe_quota(&rule->quota, out);
+	}
+}
+
 static void
 put_settings(const struct rule *rule, struct cursor_writer *out)
 {
@@ -252,6 +337,11 @@ describe_rule(const struct rule *rule, struct cursor_writer *out)
 	describe_targets(rule, out);
 	cursor_put_text(out, "; on ");
 	describe_ports(rule, out);
+	if (rule->exe_count > 0) {
+		cursor_put_text(out, "; by the program ");
+		describe_programs(rule, out);
+	}
 	put_validity(rule, out);
 	put_settings(rule, out);
+	put_handling(rule, out);
 }

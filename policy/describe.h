@@ -15,4 +15,9 @@ void describe_ports(const struct rule *rule, struct cursor_writer *out);
 void describe_methods(const struct rule *rule, struct cursor_writer *out);
 void describe_paths(const struct rule *rule, struct cursor_writer *out);
 
+/* The programs it is for; for which messages; how much it lets through. */
+void describe_programs(const struct rule *rule, struct cursor_writer *out);
+void describe_messages(const struct rule *rule, struct cursor_writer *out);
+void describe_quota(const struct quota *quota, struct cursor_writer *out);
+
 #endif

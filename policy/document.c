@@ -1,6 +1,7 @@
 #include "policy/document.h"
 
 #include "policy/clause.h"
+#include "policy/member.h"
 #include "policy/review.h"
 #include "schema/limits.h"
 #include "schema/status.h"
@@ -20,6 +21,7 @@ struct document {
 	struct rule *rules;
 	size_t rule_count;
 	struct place *places; /* of each rule that was read */
+	struct quota quota;
 };
 
 static void
@@ -98,14 +100,13 @@ read_texts(const struct document *document)
 }
 
 static void
-read_limits(const struct document *document)
+read_limits(struct document *document)
 {
 	struct place at = { .key = "limits" };
+	json_t *limits = json_object_get(document->root, "limits");
 
-	if (json_object_get(document->root, "limits") != NULL)
-		report_add(document->report, &at,
-		    "leave it out until it can be",
-		    "\"limits\" cannot be honoured by this build yet");
+	if (limits != NULL)
+		member_quota(document->report, limits, &at, &document->quota);
 }
 
 static bool
@@ -220,7 +221,7 @@ read_document(struct document *document, const struct place *rules_place)
 		    "a policy must be an object");
 		return;
 	}
-	clause_known_keys(document->report, document->root, NULL, names);
+	member_keys(document->report, document->root, NULL, names);
 	read_version(document);
 	read_texts(document);
 	read_limits(document);
@@ -240,6 +241,8 @@ compile(struct document *document, const char *name)
 	document->rule_count = 0;
 	if (policy == NULL)
 		report_no_memory(document->report);
+	else
+		policy_set_quota(policy, &document->quota);
 	return policy;
 }
 

@@ -86,6 +86,36 @@ say_upgrade(const struct rule *rule, const struct facts *facts,
 }
 
 static void
+say_exe(const struct rule *rule, const struct facts *facts,
+    struct cursor_writer *out)
+{
+	cursor_put_text(out, "it is for the program ");
+	describe_programs(rule, out);
+	if (facts->exe == NULL)
+		return;
+	cursor_put_text(out, ", not ");
+	put_bytes(out, cursor_of_text(facts->exe));
+}
+
+static void
+say_mcp(const struct rule *rule, const struct facts *facts,
+    struct cursor_writer *out)
+{
+	cursor_put_text(out, "it is for ");
+	describe_messages(rule, out);
+	if (facts->message != FACT_MESSAGE_MCP) {
+		cursor_put_text(out, ", and this is none");
+		return;
+	}
+	cursor_put_text(out, ", not ");
+	put_bytes(out, facts->mcp_method);
+	if (facts->mcp_tool.left > 0) {
+		cursor_put_text(out, " of ");
+		put_bytes(out, facts->mcp_tool);
+	}
+}
+
+static void
 say_valid(const struct rule *rule, const struct facts *facts,
     struct cursor_writer *out)
 {
@@ -108,6 +138,8 @@ static say_term *const sayings[TERM_COUNT] = {
 	[TERM_PATH] = say_path,
 	[TERM_QUERY] = say_query,
 	[TERM_UPGRADE] = say_upgrade,
+	[TERM_EXE] = say_exe,
+	[TERM_MCP] = say_mcp,
 	[TERM_VALID] = say_valid,
 };
 

@@ -35,6 +35,13 @@ enum fact_protocol {
 	FACT_PROTOCOL_UDP
 };
 
+/* What the body of a request says, where it is looked into. */
+enum fact_message {
+	FACT_MESSAGE_UNKNOWN, /* not read, or not yet */
+	FACT_MESSAGE_NONE, /* it is no message of a protocol that we read */
+	FACT_MESSAGE_MCP
+};
+
 struct facts {
 	enum stage stage;
 	/*
@@ -62,8 +69,19 @@ struct facts {
 	struct cursor query; /* as sent, behind '?' */
 	struct cursor upgrade; /* token of an upgrade, or empty */
 
-	/* The program, when it is known; NULL is unknown. */
+	/*
+	 * One message of its body; a batch is one question for each.  tool is
+	 * what a "tools/call" calls.
+	 */
+	enum fact_message message;
+	struct cursor mcp_method, mcp_tool;
+
+	/*
+	 * The program that opened the connection: its resolved path, and the
+	 * SHA-256 of its file.  Either may be known alone; NULL is unknown.
+	 */
 	const char *exe;
+	const uint8_t *exe_sha256; /* 32 bytes */
 };
 
 const char *stage_name(enum stage stage);

@@ -96,6 +96,12 @@ put_value(const struct condition *c, struct cursor_writer *out)
 	case CONDITION_QUERY:
 		put_query(c, out);
 		break;
+	case CONDITION_EXE:
+		describe_programs(c->rule, out);
+		break;
+	case CONDITION_MCP:
+		describe_messages(c->rule, out);
+		break;
 	case CONDITION_VALID:
 		put_valid(c, out);
 		break;
@@ -170,6 +176,8 @@ outline_region(const struct region *region, struct cursor_writer *out)
 		[CONDITION_UPGRADE] = "; upgrade ",
 		[CONDITION_PATH] = "; path ",
 		[CONDITION_QUERY] = "; query ",
+		[CONDITION_EXE] = "; program ",
+		[CONDITION_MCP] = "; ",
 		[CONDITION_VALID] = "; ",
 	};
 

@@ -69,47 +69,54 @@ count_tokens(struct pathmatch *match)
 }
 
 static uint16_t
-wildcard(struct cursor *in, bool path)
+wildcard(struct cursor *in, bool segments)
 {
 	bool second = cursor_literal(in, "*");
 
 	while (cursor_literal(in, "*"))
 		second = true;
-	return second || !path ? PATHMATCH_STARS : PATHMATCH_STAR;
+	return second || !segments ? PATHMATCH_STARS : PATHMATCH_STAR;
 }
 
 static void
-fill_tokens(struct pathmatch *match, struct cursor in, bool path)
+fill_tokens(struct pathmatch *match, struct cursor in, bool segments)
 {
 	while (!cursor_is_empty(&in)) {
 		uint16_t token;
 
 		if (cursor_literal(&in, "*"))
-			token = wildcard(&in, path);
-		else if (!next_token(&in, path, &token))
+			token = wildcard(&in, segments);
+		else if (!next_token(&in, match->path, &token))
 			break;
 		match->tokens[match->length++] = token;
 	}
 	count_tokens(match);
-	match->parent = path && match->length >= 2 &&
+	match->parent = match->path && match->length >= 2 &&
 			match->tokens[match->length - 1] == PATHMATCH_STARS &&
 			match->tokens[match->length - 2] == '/';
 }
 
+/* What a pattern is for. */
+enum purpose {
+	FOR_PATHS, /* of URLs: encoded, in segments */
+	FOR_FILES, /* in segments */
+	FOR_TEXTS
+};
+
 static int
 init(struct pathmatch *match, struct cursor canonical, struct cursor text,
-    bool path)
+    enum purpose purpose)
 {
 	struct pathmatch made = { 0 };
 
-	made.path = path;
+	made.path = purpose == FOR_PATHS;
 	made.text = strndup((const char *)text.at, text.left);
 	made.tokens = calloc(canonical.left + 1, sizeof(*made.tokens));
 	if (made.text == NULL || made.tokens == NULL) {
 		pathmatch_done(&made);
 		return STATUS_NO_MEMORY;
 	}
-	fill_tokens(&made, canonical, path);
+	fill_tokens(&made, canonical, purpose != FOR_TEXTS);
 	*match = made;
 	return STATUS_OK;
 }
@@ -134,7 +141,16 @@ pathmatch_init_path(struct pathmatch *match, const char *text, size_t length)
 	if (slashes != 0)
 		return STATUS_MALFORMED;
 	return init(match, cursor_of(path.text, path.length),
-	    cursor_of(text, length), true);
+	    cursor_of(text, length), FOR_PATHS);
+}
+
+int
+pathmatch_init_file(struct pathmatch *match, const char *text, size_t length)
+{
+	if (length > LIMIT_PATTERN)
+		return STATUS_TOO_LONG;
+	return init(
+	    match, cursor_of(text, length), cursor_of(text, length), FOR_FILES);
 }
 
 int
@@ -143,7 +159,7 @@ pathmatch_init_text(struct pathmatch *match, const char *text, size_t length)
 	if (length > LIMIT_PATTERN)
 		return STATUS_TOO_LONG;
 	return init(
-	    match, cursor_of(text, length), cursor_of(text, length), false);
+	    match, cursor_of(text, length), cursor_of(text, length), FOR_TEXTS);
 }
 
 void

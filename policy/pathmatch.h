@@ -1,5 +1,5 @@
 /*
- * pathmatch - "*" and "**" over canonical paths, and over query values.
+ * pathmatch - "*" and "**" over canonical paths, files and other texts.
  *
  * "*" stands for any bytes within one segment, "**" for any bytes.  A last
  * segment of "**" also covers the path above it, without its slash.  A byte
@@ -30,7 +30,7 @@ struct pathmatch {
 	size_t length; /* of tokens */
 	size_t prefix; /* how many tokens stand before the first "*" */
 	size_t literal; /* how many are no "*": how specific it is */
-	bool path; /* else plain text */
+	bool path; /* else nothing in it is encoded */
 	bool parent; /* ends in "/" and "**": what stands before is covered */
 };
 
@@ -40,6 +40,13 @@ struct pathmatch {
  * STATUS_TOO_LONG, STATUS_NO_MEMORY.
  */
 int pathmatch_init_path(
+    struct pathmatch *match, const char *text, size_t length) MUST_CHECK;
+
+/*
+ * Reads a pattern for the path of a file: as for paths, but nothing in it is
+ * encoded, and "**" does not cover the folder above it.
+ */
+int pathmatch_init_file(
     struct pathmatch *match, const char *text, size_t length) MUST_CHECK;
 
 /* Reads a pattern for other text, where "*" stands for any bytes. */

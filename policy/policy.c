@@ -14,6 +14,7 @@ struct policy {
 	unsigned references;
 	bool stamped;
 	uint8_t digest[POLICY_DIGEST];
+	struct quota quota;
 };
 
 static void
@@ -65,6 +66,18 @@ const uint8_t *
 policy_digest(const struct policy *policy)
 {
 	return policy->stamped ? policy->digest : NULL;
+}
+
+void
+policy_set_quota(struct policy *policy, const struct quota *quota)
+{
+	policy->quota = *quota;
+}
+
+const struct quota *
+policy_quota(const struct policy *policy)
+{
+	return &policy->quota;
 }
 
 const struct policy *

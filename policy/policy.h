@@ -33,6 +33,10 @@ void policy_stamp(struct policy *policy, const uint8_t sha256[POLICY_DIGEST]);
 /* NULL when nobody said; borrows from policy. */
 const uint8_t *policy_digest(const struct policy *policy);
 
+/* How much all its rules together let through; before it is shared. */
+void policy_set_quota(struct policy *policy, const struct quota *quota);
+const struct quota *policy_quota(const struct policy *policy);
+
 /* Counting does not change what a policy says, so it may be const. */
 const struct policy *policy_ref(const struct policy *policy);
 void policy_unref(const struct policy *policy);

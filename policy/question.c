@@ -174,6 +174,7 @@ forget_later(struct question *q, enum stage stage)
 		facts->protocol = FACT_PROTOCOL_TLS;
 	if (stage < STAGE_CONNECT)
 		facts->port = 0;
+	facts->message = FACT_MESSAGE_UNKNOWN;
 }
 
 /* The word for one stage, "!" behind it when nothing more comes. */
@@ -207,19 +208,112 @@ read_method(struct cursor word, struct question *q, struct problem *reterr)
 	return STATUS_OK;
 }
 
+static bool
+take_upgrade(struct question *q, struct cursor value)
+{
+	q->facts.upgrade = value;
+	return true;
+}
+
+static bool
+take_time(struct question *q, struct cursor value)
+{
+	return instant_parse(value, &q->facts.now_us) == STATUS_OK;
+}
+
+/*
+ * Undoes what is encoded, where it stands in the question's own text: what
+ * comes of it is never longer.  False when it is not encoded well.
+ */
+static bool
+decode(struct question *q, struct cursor value, struct cursor *ret)
+{
+	char *to = q->text + ((const char *)value.at - q->text);
+	struct cursor_writer out = cursor_writer_of(to, value.left);
+	struct cursor digits;
+	uint64_t code;
+	uint8_t byte;
+
+	while (cursor_u8(&value, &byte)) {
+		code = byte;
+		if (byte == '%' && (!cursor_take(&value, 2, &digits) ||
+				       !cursor_hex(&digits, 255, &code) ||
+				       !cursor_is_empty(&digits)))
+			return false;
+		cursor_put_u8(&out, (uint8_t)code);
+	}
+	*ret = cursor_of(to, out.used);
+	return true;
+}
+
+/* The blank behind the word, or the text's own end, makes room for a NUL. */
+static bool
+take_exe(struct question *q, struct cursor value)
+{
+	size_t start = (size_t)((const char *)value.at - q->text);
+	struct cursor path;
+
+	if (!decode(q, value, &path) || path.left == 0 ||
+	    memchr(path.at, '\0', path.left) != NULL)
+		return false;
+	q->text[start + path.left] = '\0';
+	q->facts.exe = (const char *)path.at;
+	return true;
+}
+
+static bool
+take_sha256(struct question *q, struct cursor value)
+{
+	if (!exematch_parse_hash(value, q->exe_sha256))
+		return false;
+	q->facts.exe_sha256 = q->exe_sha256;
+	return true;
+}
+
+static bool
+take_mcp(struct question *q, struct cursor value)
+{
+	q->facts.message = FACT_MESSAGE_MCP;
+	return decode(q, value, &q->facts.mcp_method);
+}
+
+static bool
+take_tool(struct question *q, struct cursor value)
+{
+	return q->facts.message == FACT_MESSAGE_MCP &&
+	       decode(q, value, &q->facts.mcp_tool);
+}
+
+static const struct {
+	const char *name;
+	bool (*take)(struct question *q, struct cursor value);
+} options[] = {
+	{ "upgrade=", take_upgrade },
+	{ "at=", take_time },
+	{ "exe=", take_exe },
+	{ "sha256=", take_sha256 },
+	{ "mcp=", take_mcp },
+	{ "tool=", take_tool },
+};
+
 static int
 read_option(struct cursor word, struct question *q, struct problem *reterr)
 {
-	if (cursor_literal(&word, "upgrade=")) {
-		q->facts.upgrade = word;
-		return STATUS_OK;
-	}
-	if (cursor_literal(&word, "at=") &&
-	    instant_parse(word, &q->facts.now_us) == STATUS_OK)
-		return STATUS_OK;
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (cursor_literal(&word, options[i].name)) {
+			if (options[i].take(q, word))
+				return STATUS_OK;
+			(void)problem_set(reterr,
+			    "what stands behind \"%s\" cannot be read",
+			    options[i].name);
+			return problem_cure(reterr,
+			    "write at=2026-03-01T09:00:00Z, exe=/usr/bin/git, "
+			    "mcp=tools/call tool=NAME");
+		}
 	(void)problem_set(reterr, "there is a word too many in this question");
 	return problem_cure(reterr,
-	    "behind the URL stand upgrade=TOKEN and at=2026-03-01T09:00:00Z");
+	    "behind the URL stand upgrade=TOKEN, at=TIME, exe=PATH, "
+	    "sha256=DIGITS, mcp=METHOD and tool=NAME");
 }
 
 static bool
@@ -245,8 +339,12 @@ read_words(struct cursor words, struct question *q, struct problem *reterr)
 	bool last = true;
 	int status = STATUS_OK;
 
-	if (more && read_stage(word, &stage, &last))
+	q->facts.message = FACT_MESSAGE_NONE;
+	if (more && read_stage(word, &stage, &last)) {
 		more = next_word(&words, &word);
+		if (!last)
+			q->facts.message = FACT_MESSAGE_UNKNOWN;
+	}
 	if (more && memchr(word.at, '/', word.left) == NULL) {
 		status = read_method(word, q, reterr);
 		if (!next_word(&words, &word))

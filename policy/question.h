@@ -2,14 +2,18 @@
  * question - a question as people write it, to facts.
  *
  *     [@STAGE[!]] [METHOD] URL [upgrade=TOKEN] [at=TIME]
+ *         [exe=PATH] [sha256=DIGITS] [mcp=METHOD [tool=NAME]]
  *
  * The scheme is https, http, wss, ws, ssh, tcp or udp.  With a stage ("@name",
  * "@connect", "@hello") only what is known then is told, and more can come;
  * with "!" nothing more comes.  Without, all is told and nothing more comes.
+ * A program that is not told is unknown; a message that is not told is none,
+ * but with "@request" it is unknown.  In the last four a blank is "%20".
  */
 #ifndef POLICY_QUESTION_H
 #define POLICY_QUESTION_H
 
+#include "policy/exematch.h"
 #include "policy/facts.h"
 #include "schema/problem.h"
 
@@ -18,7 +22,8 @@ struct question {
 	struct facts facts;
 	struct urlpath path;
 	char method[LIMIT_HTTP_METHOD + 1];
-	char text[LIMIT_HTTP_URI + 1]; /* the words, as they were written */
+	char text[LIMIT_HTTP_URI + 1]; /* the words; what is encoded undone */
+	uint8_t exe_sha256[EXEMATCH_SHA256];
 	bool tls;
 };
 

@@ -45,6 +45,7 @@ facts_of(enum region_sort sort)
 		.method = sort == REGION_HTTP ? "GET" : NULL,
 		.query = cursor_of("", 0),
 		.upgrade = cursor_of("", 0),
+		.message = FACT_MESSAGE_NONE,
 	};
 }
 
@@ -52,7 +53,7 @@ size_t
 region_parts(enum region_sort sort, const struct rule *rule)
 {
 	/* What is left to be weighed, attempt by attempt. */
-	unsigned open = 1U << TERM_PORT | 1U << TERM_VALID;
+	unsigned open = 1U << TERM_PORT | 1U << TERM_VALID | 1U << TERM_EXE;
 	struct facts facts = facts_of(sort);
 	struct rule_match match;
 
@@ -110,6 +111,10 @@ put_request(struct listing *to, struct region_part part)
 	c.term = CONDITION_QUERY;
 	for (c.query = 0; c.query < rule->query_count; c.query++)
 		put(to, c);
+	c.query = 0;
+	c.term = CONDITION_MCP;
+	if (mcpmatch_is_stated(&rule->mcp))
+		put(to, c);
 }
 
 /* All that a part asks.  False when it has no room. */
@@ -125,6 +130,9 @@ list_part(enum region_sort sort, struct region_part part, struct listing *to)
 		put(to, c);
 	if (sort == REGION_HTTP)
 		put_request(to, part);
+	c.term = CONDITION_EXE;
+	if (rule->exe_count > 0)
+		put(to, c);
 	c.term = CONDITION_VALID;
 	if (rule->valid_from_us != INT64_MIN ||
 	    rule->valid_until_us != INT64_MAX)
@@ -453,6 +461,9 @@ region_witness(
 		put_sample(&s, CONDITION_QUERY, "?", out);
 		put_sample(&s, CONDITION_UPGRADE, " upgrade=", out);
 	}
+	put_sample(&s, CONDITION_EXE, " ", out);
+	if (region->sort == REGION_HTTP)
+		put_sample(&s, CONDITION_MCP, " ", out);
 	put_sample(&s, CONDITION_VALID, " at=", out);
 	free(s.room);
 	if (s.status == STATUS_OK && !cursor_written(out))

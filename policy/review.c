@@ -120,7 +120,8 @@ static bool
 denies_requests(const struct rule *deny, const struct rule *open)
 {
 	return denies_methods(deny, open) && denies_paths(deny, open) &&
-	       deny->query_count == 0 && deny->upgrade_count == 0;
+	       deny->query_count == 0 && deny->upgrade_count == 0 &&
+	       !mcpmatch_is_stated(&deny->mcp);
 }
 
 static bool
@@ -137,7 +138,7 @@ denies_connections(const struct rule *deny, const struct rule *open)
 {
 	return port_ranges_cover(deny->ports, deny->port_count, open->ports,
 		   open->port_count) &&
-	       denies_protocol(deny, open) &&
+	       denies_protocol(deny, open) && deny->exe_count == 0 &&
 	       deny->valid_from_us <= open->valid_from_us &&
 	       open->valid_until_us <= deny->valid_until_us;
 }
@@ -291,6 +292,18 @@ protocols_meet(const struct rule *a, const struct rule *b)
 	       denies_protocol(b, a);
 }
 
+static bool
+programs_meet(const struct rule *a, const struct rule *b)
+{
+	if (a->exe_count == 0 || b->exe_count == 0)
+		return true;
+	for (size_t i = 0; i < a->exe_count; i++)
+		for (size_t k = 0; k < b->exe_count; k++)
+			if (exematch_may_meet(&a->exes[i], &b->exes[k]))
+				return true;
+	return false;
+}
+
 /* Whether one connection could be for both. */
 static bool
 connections_meet(const struct claim *a, const struct claim *b)
@@ -300,7 +313,8 @@ connections_meet(const struct claim *a, const struct claim *b)
 	return globs_may_meet(a, b) &&
 	       port_ranges_meet(
 		   x->ports, x->port_count, y->ports, y->port_count) &&
-	       protocols_meet(x, y) && x->valid_from_us < y->valid_until_us &&
+	       protocols_meet(x, y) && programs_meet(x, y) &&
+	       x->valid_from_us < y->valid_until_us &&
 	       y->valid_from_us < x->valid_until_us;
 }
 
@@ -329,6 +343,17 @@ methods_tie(const struct rule *a, const struct rule *b)
 	return false;
 }
 
+/* Whether nothing says which of two rules supplies the settings. */
+static bool
+is_tie(const struct rule *a, const struct rule *b)
+{
+	/* Where a person is asked, the rule that asks supplies them. */
+	if (rule_is_opaque(a) == rule_is_opaque(b) && a->action != b->action)
+		return false;
+	return paths_tie(a, b) && methods_tie(a, b) &&
+	       mcpmatch_may_meet(&a->mcp, &b->mcp);
+}
+
 static void
 review_pair(
     const struct review *review, const struct claim *a, const struct claim *b)
@@ -342,11 +367,15 @@ review_pair(
 		    "known what will be asked",
 		    "are for the same host, and differ in \"private\", "
 		    "\"resolve\" or \"upstream_ca\"");
-	else if (paths_tie(a->rule, b->rule) && methods_tie(a->rule, b->rule))
+	else if (is_tie(a->rule, b->rule))
 		report_pair(review, a->rule, b->rule,
 		    "give both the same, or make one more specific",
-		    "are equally specific, and differ in \"tls\" or "
-		    "\"protocol\"");
+		    rule_is_opaque(a->rule) != rule_is_opaque(b->rule)
+			? "are equally specific, and differ in \"tls\" or "
+			  "\"protocol\""
+			: "are equally specific, and differ in "
+			  "\"credential\", \"clear\", \"echo\", \"log\" or "
+			  "\"limits\"");
 }
 
 static bool

@@ -29,7 +29,14 @@ static const char *const term_names[] = {
 	[TERM_PATH] = "path",
 	[TERM_QUERY] = "query",
 	[TERM_UPGRADE] = "upgrade",
+	[TERM_EXE] = "exe",
+	[TERM_MCP] = "mcp",
 	[TERM_VALID] = "valid",
+};
+static const char *const echo_names[] = {
+	[RULE_ECHO_PASS] = "pass",
+	[RULE_ECHO_MASK] = "mask",
+	[RULE_ECHO_FLAG] = "flag",
 };
 
 #define NAMES(of) (sizeof(of) / sizeof((of)[0]))
@@ -37,6 +44,7 @@ static_assert(NAMES(action_names) == RULE_ACTION_COUNT, "each has a name");
 static_assert(NAMES(protocol_names) == RULE_PROTOCOL_COUNT, "each has a name");
 static_assert(NAMES(access_names) == RULE_ACCESS_COUNT, "each has a name");
 static_assert(NAMES(term_names) == TERM_COUNT, "each has a name");
+static_assert(NAMES(echo_names) == RULE_ECHO_COUNT, "each has a name");
 
 const char *
 rule_action_name(enum rule_action action)
@@ -62,6 +70,12 @@ rule_term_name(enum rule_term term)
 	return term_names[term];
 }
 
+const char *
+rule_echo_name(enum rule_echo echo)
+{
+	return echo_names[echo];
+}
+
 static void
 free_texts(char **texts, size_t count)
 {
@@ -81,6 +95,9 @@ rule_done(struct rule *rule)
 		pathmatch_done(&rule->paths[i]);
 	for (size_t i = 0; i < rule->query_count; i++)
 		querymatch_done(&rule->queries[i]);
+	for (size_t i = 0; i < rule->exe_count; i++)
+		exematch_done(&rule->exes[i]);
+	mcpmatch_done(&rule->mcp);
 	free_texts(rule->methods, rule->method_count);
 	free_texts(rule->upgrades, rule->upgrade_count);
 	free(rule->hosts);
@@ -88,10 +105,12 @@ rule_done(struct rule *rule)
 	free(rule->ports);
 	free(rule->paths);
 	free(rule->queries);
+	free(rule->exes);
 	free(rule->id);
 	free(rule->reason);
 	free(rule->note);
 	free(rule->upstream_ca);
+	free(rule->credential);
 	memset(rule, 0, sizeof(*rule));
 }
 
@@ -326,6 +345,55 @@ weigh_upgrade(const struct rule *rule, const struct facts *facts)
 	return answer_of(upgrade_is_listed(rule, facts->upgrade));
 }
 
+/* Whether the program is this one, as far as is known of it. */
+static enum answer
+weigh_program(const struct exematch *match, const struct facts *facts)
+{
+	if (match->by_hash)
+		return facts->exe_sha256 == NULL
+			   ? ANSWER_UNKNOWN
+			   : answer_of(memcmp(match->sha256, facts->exe_sha256,
+					   sizeof(match->sha256)) == 0);
+	return facts->exe == NULL ? ANSWER_UNKNOWN
+				  : answer_of(pathmatch_holds(&match->path,
+					cursor_of_text(facts->exe)));
+}
+
+static enum answer
+weigh_exe(const struct rule *rule, const struct facts *facts)
+{
+	enum answer answer = rule->exe_count == 0 ? ANSWER_YES : ANSWER_NO;
+
+	for (size_t i = 0; i < rule->exe_count; i++) {
+		enum answer one = weigh_program(&rule->exes[i], facts);
+
+		if (one > answer)
+			answer = one;
+	}
+	return answer;
+}
+
+static enum answer
+weigh_mcp(const struct rule *rule, const struct facts *facts)
+{
+	enum answer known = request_is_known(facts);
+
+	if (!mcpmatch_is_stated(&rule->mcp))
+		return ANSWER_YES;
+	if (known != ANSWER_YES)
+		return known;
+	switch (facts->message) {
+	case FACT_MESSAGE_UNKNOWN:
+		return ANSWER_UNKNOWN;
+	case FACT_MESSAGE_NONE:
+		break;
+	case FACT_MESSAGE_MCP:
+		return answer_of(mcpmatch_holds(
+		    &rule->mcp, facts->mcp_method, facts->mcp_tool));
+	}
+	return ANSWER_NO;
+}
+
 static enum answer
 weigh_valid(const struct rule *rule, const struct facts *facts)
 {
@@ -344,6 +412,8 @@ rule_weigh(
 		[TERM_PATH] = weigh_path(rule, facts, &ret->path_literal),
 		[TERM_QUERY] = weigh_query(rule, facts),
 		[TERM_UPGRADE] = weigh_upgrade(rule, facts),
+		[TERM_EXE] = weigh_exe(rule, facts),
+		[TERM_MCP] = weigh_mcp(rule, facts),
 		[TERM_VALID] = weigh_valid(rule, facts),
 	};
 
@@ -383,7 +453,16 @@ rule_opens_alike(const struct rule *a, const struct rule *b)
 }
 
 bool
+rule_handles_alike(const struct rule *a, const struct rule *b)
+{
+	return texts_equal(a->credential, b->credential) &&
+	       a->clear == b->clear && a->echo == b->echo &&
+	       a->log_mcp == b->log_mcp && quota_equals(&a->quota, &b->quota);
+}
+
+bool
 rule_settings_equal(const struct rule *a, const struct rule *b)
 {
-	return rule_is_opaque(a) == rule_is_opaque(b) && rule_opens_alike(a, b);
+	return rule_is_opaque(a) == rule_is_opaque(b) &&
+	       rule_opens_alike(a, b) && rule_handles_alike(a, b);
 }

@@ -10,11 +10,14 @@
 #ifndef POLICY_RULE_H
 #define POLICY_RULE_H
 
+#include "policy/exematch.h"
 #include "policy/facts.h"
 #include "policy/hostmatch.h"
+#include "policy/mcpmatch.h"
 #include "policy/netmatch.h"
 #include "policy/pathmatch.h"
 #include "policy/querymatch.h"
+#include "policy/quota.h"
 
 /* From the strictest on: an action overrides those behind it. */
 enum rule_action {
@@ -41,6 +44,14 @@ enum rule_access {
 	RULE_ACCESS_COUNT
 };
 
+/* What becomes of a secret that comes back in a body. */
+enum rule_echo {
+	RULE_ECHO_PASS, /* nobody looks */
+	RULE_ECHO_MASK,
+	RULE_ECHO_FLAG,
+	RULE_ECHO_COUNT
+};
+
 /* What a rule can ask of facts, besides where they lead. */
 enum rule_term {
 	TERM_PORT,
@@ -49,6 +60,8 @@ enum rule_term {
 	TERM_PATH,
 	TERM_QUERY,
 	TERM_UPGRADE,
+	TERM_EXE,
+	TERM_MCP,
 	TERM_VALID,
 	TERM_COUNT
 };
@@ -90,6 +103,9 @@ struct rule {
 	size_t query_count;
 	char **upgrades; /* in lower case */
 	size_t upgrade_count;
+	struct exematch *exes; /* none: every program */
+	size_t exe_count;
+	struct mcpmatch mcp;
 	int64_t valid_from_us, valid_until_us; /* INT64_MIN and _MAX: always */
 
 	bool passthrough;
@@ -97,6 +113,11 @@ struct rule {
 	bool wide;
 	struct address resolve; /* or unset */
 	char *upstream_ca; /* PEM text, or NULL */
+	char *credential; /* its name in the credential file, or NULL */
+	bool clear; /* it may travel over plain HTTP */
+	enum rule_echo echo;
+	bool log_mcp; /* record the messages in bodies */
+	struct quota quota; /* of all that this rule allows */
 	struct rule_ask ask; /* of RULE_ASK */
 };
 
@@ -118,6 +139,7 @@ const char *rule_action_name(enum rule_action action);
 const char *rule_protocol_name(enum rule_protocol protocol);
 const char *rule_access_name(enum rule_access access);
 const char *rule_term_name(enum rule_term term);
+const char *rule_echo_name(enum rule_echo echo);
 
 /* Weighs every condition but the target; facts are borrowed for the call. */
 void rule_weigh(
@@ -128,6 +150,9 @@ bool rule_is_opaque(const struct rule *rule);
 
 /* Whether both would open a connection in the same way. */
 bool rule_opens_alike(const struct rule *a, const struct rule *b);
+
+/* Whether both would send requests on, and count them, in the same way. */
+bool rule_handles_alike(const struct rule *a, const struct rule *b);
 
 /* Whether both would treat what they allow in the same way. */
 bool rule_settings_equal(const struct rule *a, const struct rule *b);

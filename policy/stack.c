@@ -77,6 +77,9 @@ stack_decide(
 {
 	struct verdict standing = { .kind = VERDICT_DENY,
 		.reason = REASON_NO_RULE };
+	const struct rule *openers[LIMIT_LAYERS];
+	size_t opener_count = 0;
+	unsigned unknown = 0;
 	bool inspect = false;
 
 	for (size_t i = 0; i < stack->count; i++) {
@@ -84,11 +87,20 @@ stack_decide(
 
 		policy_decide(stack->layers[i], facts, NULL, NULL, &verdict);
 		inspect = inspect || verdict.tls == VERDICT_TLS_INSPECT;
+		unknown |= verdict.unknown;
+		if (verdict.opener_count > 0)
+			openers[opener_count++] = verdict.openers[0];
 		if (i == 0 || replaces(&standing, &verdict))
 			standing = verdict;
 	}
 	if (inspect)
 		standing.tls = VERDICT_TLS_INSPECT;
+	standing.unknown = unknown;
+	standing.opener_count = 0;
+	if (standing.kind == VERDICT_ALLOW || standing.kind == VERDICT_ASK)
+		standing.opener_count = opener_count;
+	memcpy(standing.openers, openers,
+	    standing.opener_count * sizeof(openers[0]));
 	*ret = standing;
 }
 

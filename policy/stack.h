@@ -3,7 +3,9 @@
  *
  * A request must be allowed by every layer; deny, then need_more, then ask,
  * then allow.  Inspect beats passthrough across layers, "private" and the
- * settings that open something must be said by every layer that allows.
+ * settings that open something must be said by every layer that allows.  The
+ * limits of every layer hold; of those that name a credential the innermost
+ * supplies it.
  * A stack without a layer denies everything.
  *
  * Immutable and counted: replace a run's stack by swapping the pointer.

@@ -1,5 +1,7 @@
 #include "policy/verdict.h"
 
+#include "policy/rule.h"
+
 #include <assert.h>
 
 static const char *const kind_names[] = {
@@ -16,6 +18,24 @@ bool
 verdict_allows(const struct verdict *verdict)
 {
 	return verdict->kind == VERDICT_ALLOW;
+}
+
+const struct rule *
+verdict_credential(const struct verdict *verdict)
+{
+	for (size_t i = verdict->opener_count; i-- > 0;)
+		if (verdict->openers[i]->credential != NULL)
+			return verdict->openers[i];
+	return NULL;
+}
+
+bool
+verdict_logs_mcp(const struct verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->opener_count; i++)
+		if (verdict->openers[i]->log_mcp)
+			return true;
+	return false;
 }
 
 const char *

@@ -20,6 +20,8 @@
 #define LIMIT_HOSTS_BYTES 1048576 /* /etc/hosts with a block list in it */
 #define LIMIT_RULE_TEXT 500 /* reason and note */
 #define LIMIT_LAYERS 16 /* ceiling, organisation, team, task, and air */
+#define LIMIT_CREDENTIAL_NAME 64 /* as a rule's id: people write it */
+#define LIMIT_QUOTA 9007199254740992 /* every JSON reader holds it exactly */
 #define LIMIT_PORT_RANGES 64 /* in one rule */
 #define LIMIT_PATTERN 1024 /* one path or program glob */
 #define LIMIT_UPGRADE 64 /* a protocol's name in Upgrade */

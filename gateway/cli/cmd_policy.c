@@ -61,6 +61,9 @@ static const char usage[] =
     "  --method METHOD   of the request (default: GET)\n"
     "  --upgrade TOKEN   ask for an upgrade, such as websocket\n"
     "  --address ADDR    what the host resolves to: may it be dialled?\n"
+    "  --exe PATH        the program that asks (default: unknown)\n"
+    "  --mcp METHOD      the body is a message with this method\n"
+    "  --tool NAME       of --mcp tools/call: the tool\n"
     "  --at TIME         as if it were then: 2026-03-01T09:00:00Z\n"
     "  --json            for programs\n"
     "\n"
@@ -113,6 +116,20 @@ words_of(const struct rule *rule, char *out, size_t size)
 	out[words.used] = '\0';
 }
 
+/* What holds for all rules together. */
+static void
+print_limits(const struct policy *policy)
+{
+	char words[WORDS_MAX];
+	struct cursor_writer out = cursor_writer_of(words, sizeof(words) - 1);
+
+	if (!quota_is_stated(policy_quota(policy)))
+		return;
+	describe_quota(policy_quota(policy), &out);
+	words[out.used] = '\0';
+	(void)printf("  all rules together: %s\n", words);
+}
+
 static void
 print_rules(const char *file, const struct policy *policy)
 {
@@ -127,6 +144,19 @@ print_rules(const char *file, const struct policy *policy)
 		words_of(rule, words, sizeof(words));
 		(void)printf("  %s: %s\n", rule_id(rule), words);
 	}
+	print_limits(policy);
+}
+
+static void
+write_limits(struct outlet *outlet, const struct quota *quota)
+{
+	json_open(&outlet->json, "limits", '{');
+	for (size_t i = 0; i < QUOTA_KIND_COUNT; i++)
+		if (quota->most[i] != 0)
+			json_number(&outlet->json,
+			    quota_kind_name((enum quota_kind)i),
+			    (int64_t)quota->most[i]);
+	json_close(&outlet->json, '}');
 }
 
 static void
@@ -163,8 +193,10 @@ check_one(const char *file, struct outlet *outlet)
 		json_text(&outlet->json, "file", file);
 		json_bool(&outlet->json, "ok", well);
 		write_problems(outlet, &problems);
-		if (well)
+		if (well) {
+			write_limits(outlet, policy_quota(expansion.policy));
 			write_rules(outlet, expansion.policy);
+		}
 		json_close(&outlet->json, '}');
 	} else if (well) {
 		print_rules(file, expansion.policy);
@@ -179,7 +211,7 @@ check_one(const char *file, struct outlet *outlet)
 struct options {
 	bool json, help;
 	const char *url, *method, *upgrade, *address, *at, *within, *audit,
-	    *run;
+	    *run, *exe, *mcp, *tool;
 	size_t behind; /* files that stand behind "--" */
 };
 
@@ -327,18 +359,47 @@ usage_error(const char *text)
 	return COMMAND_FAILED;
 }
 
+/* One word of a question; what would end it is encoded. */
+static void
+put_word(struct cursor_writer *out, const char *name, const char *value)
+{
+	static const char digits[] = "0123456789ABCDEF";
+
+	if (value == NULL)
+		return;
+	cursor_put_u8(out, ' ');
+	cursor_put_text(out, name);
+	for (const char *c = value; *c != '\0'; c++) {
+		uint8_t byte = (uint8_t)*c;
+
+		if (byte > ' ' && byte < 0x7f && byte != '%') {
+			cursor_put_u8(out, byte);
+			continue;
+		}
+		cursor_put_u8(out, '%');
+		cursor_put_u8(out, (uint8_t)digits[byte >> 4]);
+		cursor_put_u8(out, (uint8_t)digits[byte & 15]);
+	}
+}
+
 /* The options as one question in words. */
 static bool
 words_of_options(const struct options *options, char *out, size_t size)
 {
-	const char *method = options->method == NULL ? "" : options->method;
-	const char *upgrade = options->upgrade, *at = options->at;
-	int length = snprintf(out, size, "%s%s%s%s%s%s%s", method,
-	    method[0] == '\0' ? "" : " ", options->url,
-	    upgrade == NULL ? "" : " upgrade=", upgrade == NULL ? "" : upgrade,
-	    at == NULL ? "" : " at=", at == NULL ? "" : at);
+	struct cursor_writer words = cursor_writer_of(out, size - 1);
 
-	return length > 0 && (size_t)length < size;
+	if (options->method != NULL) {
+		cursor_put_text(&words, options->method);
+		cursor_put_u8(&words, ' ');
+	}
+	cursor_put_text(&words, options->url);
+	put_word(&words, "upgrade=", options->upgrade);
+	put_word(&words, "at=", options->at);
+	put_word(&words, "exe=", options->exe);
+	put_word(&words, "mcp=", options->mcp);
+	put_word(&words, "tool=", options->tool);
+	out[words.used] = '\0';
+	return cursor_written(&words);
 }
 
 /* Whether the address that a name leads to would be dialled. */
@@ -419,6 +480,9 @@ static const struct option long_options[] = {
 	{ "upgrade", required_argument, NULL, 'g' },
 	{ "address", required_argument, NULL, 'a' },
 	{ "at", required_argument, NULL, 't' },
+	{ "exe", required_argument, NULL, 'e' },
+	{ "mcp", required_argument, NULL, 'p' },
+	{ "tool", required_argument, NULL, 'o' },
 	{ "within", required_argument, NULL, 'w' },
 	{ "audit", required_argument, NULL, 'd' },
 	{ "run", required_argument, NULL, 'r' },
@@ -458,6 +522,15 @@ take_option(int option, struct options *options)
 		return true;
 	case 'w':
 		options->within = optarg;
+		return true;
+	case 'e':
+		options->exe = optarg;
+		return true;
+	case 'p':
+		options->mcp = optarg;
+		return true;
+	case 'o':
+		options->tool = optarg;
 		return true;
 	default:
 		return false;

@@ -5,6 +5,8 @@
 #include "gateway/cli/task.h"
 #include "gateway/proc/channel.h"
 #include "gateway/proc/sealed.h"
+#include "policy/honour.h"
+#include "policy/rule.h"
 #include "schema/order.h"
 #include "schema/status.h"
 
@@ -74,6 +76,29 @@ add_problem(
 	problems_add(problems, &problem);
 }
 
+/* What would be ignored stops a run before it begins. */
+static void
+check_promises(
+    const char *path, const struct policy *policy, struct problems *reterr)
+{
+	struct honour_gap gap;
+	struct problem problem;
+
+	if (!honour_find_gap(policy, &gap))
+		return;
+	if (gap.rule == NULL)
+		(void)problem_set(&problem,
+		    "%s: this build cannot carry out \"%s\" of the policy",
+		    path, gap.key);
+	else
+		(void)problem_set(&problem,
+		    "%s: this build cannot carry out \"%s\" of the rule "
+		    "\"%s\"",
+		    path, gap.key, rule_id(gap.rule));
+	(void)problem_cure(&problem, "leave it out until it can be");
+	problems_add(reterr, &problem);
+}
+
 static void
 add_file(struct policies *policies, const char *path, sets_writable *writable,
     const void *arg, struct problems *reterr)
@@ -86,6 +111,7 @@ add_file(struct policies *policies, const char *path, sets_writable *writable,
 		if (add_layer(policies, path, expansion.text, expansion.length,
 			&problem) != STATUS_OK)
 			problems_add(reterr, &problem);
+		check_promises(path, expansion.policy, reterr);
 		expansion_done(&expansion);
 	}
 	for (size_t i = 0; i < found.count; i++)

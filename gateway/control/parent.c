@@ -8,6 +8,7 @@
 #include "gateway/proc/log.h"
 #include "gateway/proc/loop.h"
 #include "policy/document.h"
+#include "policy/honour.h"
 #include "policy/stack.h"
 #include "schema/frame.h"
 #include "schema/limits.h"
@@ -153,17 +154,30 @@ read_text(int fd, char **ret, size_t *ret_length, struct problem *reterr)
 	return STATUS_OK;
 }
 
+/* A gateway never begins to enforce what it would ignore. */
+static int
+check_promises(const struct policy *policy, struct problem *reterr)
+{
+	struct honour_gap gap;
+
+	if (!honour_find_gap(policy, &gap))
+		return STATUS_OK;
+	return problem_set(reterr, "\"%s\" cannot be carried out", gap.key);
+}
+
 static int
 load(int fd, const char *name, struct policy **ret, struct problem *reterr)
 {
 	struct problems problems = { 0 };
+	struct policy *policy = NULL;
 	char *text = NULL;
 	size_t length = 0;
 	int status = read_text(fd, &text, &length, reterr);
 
 	if (status != STATUS_OK)
 		return status;
-	status = document_load(cursor_of(text, length), name, ret, &problems);
+	status =
+	    document_load(cursor_of(text, length), name, &policy, &problems);
 	free(text);
 	/* The command has shown all of them already: one is enough here. */
 	if (status != STATUS_OK && problems.count > 0)
@@ -171,6 +185,12 @@ load(int fd, const char *name, struct policy **ret, struct problem *reterr)
 	else if (status != STATUS_OK)
 		(void)problem_set(reterr, "a policy cannot be loaded");
 	problems_done(&problems);
+	if (status == STATUS_OK)
+		status = check_promises(policy, reterr);
+	if (status == STATUS_OK)
+		*ret = policy;
+	else
+		policy_unref(policy);
 	return status;
 }
 
@@ -179,6 +199,7 @@ on_layer(struct parent *parent, const struct frame *frame, struct fdpass *fds)
 {
 	struct order_layer layer;
 	struct problem problem = { 0 };
+	struct policy *policy = NULL;
 	int fd = fdpass_take(fds, 0), status;
 
 	if (order_layer_read(frame->body, &layer) != STATUS_OK ||
@@ -187,10 +208,11 @@ on_layer(struct parent *parent, const struct frame *frame, struct fdpass *fds)
 		channel_end(parent->channel, STATUS_MALFORMED);
 		return;
 	}
-	status = load(fd, layer.name, &parent->layers[parent->count], &problem);
+	status = load(fd, layer.name, &policy, &problem);
 	(void)close(fd);
 	if (status == STATUS_OK) {
-		policy_stamp(parent->layers[parent->count++], layer.sha256);
+		policy_stamp(policy, layer.sha256);
+		parent->layers[parent->count++] = policy;
 		return;
 	}
 	/* A run that has begun goes on with the policy that it has. */

@@ -39,7 +39,9 @@ drafts_set_state(uint64_t state)
 unsigned
 drafts_cases(int argc, char **argv)
 {
-	struct cursor text = cursor_of_text(argc > 1 ? argv[1] : "20000");
+	const char *full = secure_getenv("EXEAT_FULL");
+	const char *usual = full != NULL && full[0] == '1' ? "1000000" : "4000";
+	struct cursor text = cursor_of_text(argc > 1 ? argv[1] : usual);
 	uint64_t cases;
 
 	if (!cursor_decimal(&text, 1000000000, &cases) ||
@@ -47,6 +49,13 @@ drafts_cases(int argc, char **argv)
 		return 0;
 	return (unsigned)cases;
 }
+
+#define ZEROS "0000000000000000000000000000000000000000000000000000000000000000"
+#define ONES "0101010101010101010101010101010101010101010101010101010101010101"
+
+#define CALLS                                \
+	", \"access\": \"write\", \"mcp\": " \
+	"{\"methods\": [\"tools/*\"], \"tools\": [\"*x\"]}"
 
 #define PICK(list) (list)[drafts_chance(sizeof(list) / sizeof((list)[0]))]
 
@@ -68,7 +77,21 @@ static const char *const conditions[] = { "", "", "", ", \"port\": [443]",
 	", \"access\": \"any\", \"tls\": \"passthrough\"",
 	", \"port\": [443], \"protocol\": \"tcp\"",
 	", \"protocol\": \"ssh\", \"port\": [22, 443]",
-	", \"valid\": {\"until\": \"1970-01-01T00:00:01Z\"}" };
+	", \"valid\": {\"until\": \"1970-01-01T00:00:01Z\"}",
+	", \"exe\": [\"/bin/a\", \"/usr/**\"]", ", \"exe\": [\"/bin/*\"]",
+	", \"exe\": [\"sha256:" ZEROS "\"]",
+	", \"exe\": [\"sha256:" ONES "\", \"/bin/b\"]",
+	", \"access\": \"write\", \"mcp\": {\"tools\": [\"r*\"]}", CALLS,
+	", \"access\": \"any\", \"mcp\": {\"methods\": [\"*\"]}",
+	", \"credential\": \"one\"", ", \"credential\": \"two\"",
+	", \"limits\": {\"connections\": 3}", ", \"log\": [\"mcp\"]" };
+/* Behind a question, of which most say nothing more. */
+static const char *const ends[] = { "", "", "", "", " exe=/bin/a",
+	" exe=/bin/b", " exe=/usr/x/y", " exe=/bin/a sha256=" ZEROS,
+	" exe=/opt/c sha256=" ONES, " exe=/bin/ab", " sha256=" ZEROS };
+static const char *const messages[] = { "", "", "", " mcp=ping",
+	" mcp=tools/list", " mcp=tools/call tool=rx", " mcp=tools/call tool=r",
+	" mcp=tools/call tool=x", " mcp=tools/call" };
 static const char *const urls[] = { "https://a.test/a/b", "https://a.test/",
 	"https://b.test/a?q=12", "https://x.a.test/a/b?q=2",
 	"http://xx.a.test/b", "wss://a.test/a", "https://10.1.2.3/a/b",
@@ -94,7 +117,9 @@ draft_rule(struct draft *draft, bool deny)
 {
 	const char *target = PICK(targets), *condition = PICK(conditions);
 	const char *other = drafts_chance(3) == 0 ? PICK(conditions) : "";
-	const char *action = deny ? ", \"action\": \"deny\"" : "";
+	const char *action = deny		     ? ", \"action\": \"deny\""
+			     : drafts_chance(4) == 0 ? ", \"action\": \"ask\""
+						     : "";
 	char *rule = draft->rules[draft->count];
 
 	assert_true(
@@ -107,7 +132,7 @@ draft_rule(struct draft *draft, bool deny)
 struct policy *
 draft_load(const struct draft *draft, bool backwards)
 {
-	char text[2000];
+	char text[4000];
 	struct problems problems = { 0 };
 	struct policy *policy = NULL;
 	struct cursor_writer out = cursor_writer_of(text, sizeof(text));
@@ -148,13 +173,14 @@ void
 draft_question(struct question *question, const char *stage)
 {
 	struct problem problem;
-	const char *url = PICK(urls);
-	char words[200];
+	const char *url = PICK(urls), *method = PICK(methods);
+	const char *end = PICK(ends), *message = PICK(messages);
+	char words[400];
 
 	if (stage == NULL)
 		stage = PICK(stages);
-	int length =
-	    snprintf(words, sizeof(words), "%s%s%s", stage, PICK(methods), url);
+	int length = snprintf(words, sizeof(words), "%s%s%s%s%s", stage, method,
+	    url, end, message);
 
 	assert_true(length > 0 && length < (int)sizeof(words));
 	assert_int_equal(

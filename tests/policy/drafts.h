@@ -2,7 +2,8 @@
  * drafts - random policies and questions from small alphabets, so that they
  * meet often; the same ones in every run.
  *
- * A program's first argument is how many cases it tries.
+ * A program's first argument is how many cases it tries; with EXEAT_FULL=1 in
+ * its environment it tries a million of each.
  */
 #ifndef TESTS_POLICY_DRAFTS_H
 #define TESTS_POLICY_DRAFTS_H
@@ -13,11 +14,11 @@
 #define DRAFT_RULES 5
 
 struct draft {
-	char rules[DRAFT_RULES + 1][300];
+	char rules[DRAFT_RULES + 1][500];
 	size_t count;
 };
 
-/* The number of cases: the first argument, or 20,000. */
+/* The number of cases: the first argument, or a few thousand. */
 unsigned drafts_cases(int argc, char **argv);
 
 /* A number below another one. */

@@ -97,7 +97,10 @@ what_is_no_policy_is_refused(void **state)
 		{ "{\"version\": 1, \"rules\": [],\n \"limit\": {}}",
 		    { "2:2 no key \"limit\"" } },
 		{ "{\"version\": 1, \"rules\": [],\n \"limits\": {}}",
-		    { "2:12 cannot be honoured" } },
+		    { "2:12 a limit in it" } },
+		{ "{\"version\": 1, \"rules\": [],\n"
+		  " \"limits\": {\"bytes\": 1, \"connections\": 0}}",
+		    { "2:13 no key \"bytes\"", "2:40 number from 1" } },
 		{ "{\"version\": 1, \"name\": 3, \"rules\": []}",
 		    { "1:24 must be a text" } },
 		{ "[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]", { "0:0 deep" } },
@@ -170,14 +173,41 @@ static const struct refused unusable[] = {
 	{ RULE("\"action\": \"ask\", \"access\": \"any\",\n"
 	       "\"tls\": \"passthrough\""),
 	    { "3:11 only about HTTP requests" } },
-	{ RULE("\"credential\": \"x\""), { "3:15 cannot be honoured" } },
-	{ RULE("\"exe\": [\"/bin/x\"]"), { "3:8 cannot be honoured" } },
-	{ RULE("\"mcp\": {}"), { "3:8 cannot be honoured" } },
-	{ RULE("\"limits\": {}"), { "3:11 cannot be honoured" } },
+	{ RULE("\"credential\": \"a b\""), { "3:15 no name of a cred" } },
+	{ RULE("\"credential\": [\"a\"]"), { "3:15 must be a text" } },
+	{ RULE("\"credential\": \"a\",\n\"protocol\": \"ssh\""),
+	    { "3:15 cannot be judged" } },
+	{ RULE("\"credential\": \"a\",\n\"action\": \"deny\""),
+	    { "3:15 opens nothing" } },
+	{ RULE("\"exe\": [\"git\"]"), { "3:9 no program could" } },
+	{ RULE("\"exe\": [\"/usr/../bin/git\"]"), { "3:9 no program could" } },
+	{ RULE("\"exe\": [\"sha256:0\"]"), { "3:9 no program could" } },
+	{ RULE("\"exe\": \"/usr/bin/git\""), { "3:8 must be a list" } },
+	{ RULE("\"exe\": []"), { "3:8 matches nothing" } },
+	{ RULE("\"mcp\": {}"), { "3:8 by POST", "3:8 must be an object" } },
+	{ RULE("\"mcp\": {\"tools\": [\"x\"]}"), { "3:8 by POST" } },
+	{ RULE("\"access\": \"write\",\n\"mcp\": {\"tool\": []}"),
+	    { "4:9 no key \"tool\"" } },
+	{ RULE("\"access\": \"write\",\n\"mcp\": {\"methods\": [1]}"),
+	    { "4:21 must be a text" } },
+	{ RULE("\"access\": \"any\", \"tls\": \"passthrough\",\n"
+	       "\"mcp\": {\"tools\": [\"x\"]}"),
+	    { "4:8 cannot be judged" } },
+	{ RULE("\"limits\": {}"), { "3:11 a limit in it" } },
+	{ RULE("\"limits\": {\"connections\": \"many\"}"),
+	    { "3:27 number from 1" } },
+	{ RULE("\"access\": \"any\", \"tls\": \"passthrough\",\n"
+	       "\"limits\": {\"requests_per_minute\": 1}"),
+	    { "4:11 counted only where" } },
+	{ RULE("\"action\": \"deny\",\n\"limits\": {\"bytes_in\": 1}"),
+	    { "4:11 opens nothing" } },
+	{ RULE("\"clear\": true"), { "3:10 it has none" } },
+	{ RULE("\"echo\": \"mask\""), { "3:9 it has none" } },
+	{ RULE("\"credential\": \"a\",\n\"echo\": \"hide\""),
+	    { "4:9 none of the words" } },
+	{ RULE("\"log\": [\"dns\"]"), { "3:9 none of the words" } },
+	{ RULE("\"log\": \"mcp\""), { "3:8 must be a list" } },
 	{ RULE("\"ask\": {}"), { "3:8 asks nobody" } },
-	{ RULE("\"clear\": true"), { "3:10 cannot be honoured" } },
-	{ RULE("\"echo\": \"mask\""), { "3:9 cannot be honoured" } },
-	{ RULE("\"log\": [\"mcp\"]"), { "3:8 cannot be honoured" } },
 	{ RULE("\"hosts\": []"), { "3:1 no key \"hosts\"" } },
 	{ RULE("\"tls\": \"passthrough\""), { "3:8 nobody sees" } },
 	{ RULE("\"tls\": \"passthrough\", \"access\": \"any\",\n"
@@ -236,7 +266,7 @@ static const struct refused unusable[] = {
 };
 
 static void
-a_key_that_cannot_be_honoured_is_refused(void **state)
+a_key_that_would_be_ignored_is_refused(void **state)
 {
 	(void)state;
 	CHECK_ALL(unusable);
@@ -284,6 +314,16 @@ rules_that_do_not_go_together_are_refused(void **state)
 			"{\"id\": \"b\", \"host\": [\"*b.x.test\"],"
 			" \"access\": \"any\", \"tls\": \"passthrough\"}"),
 		    { "3:1 equally specific" } },
+		{ RULES("{\"id\": \"a\", \"host\": [\"a.test\"],"
+			" \"credential\": \"one\"},\n"
+			"{\"id\": \"b\", \"host\": [\"a.test\"]}"),
+		    { "3:1 differ in \"credential\"" } },
+		{ RULES("{\"id\": \"a\", \"host\": [\"a.test\"],"
+			" \"exe\": [\"/usr/bin/a*\"]},\n"
+			"{\"id\": \"b\", \"host\": [\"a.test\"],"
+			" \"exe\": [\"/usr/bin/*b\"], \"limits\":"
+			" {\"bytes_in\": 1}}"),
+		    { "3:1 or \"limits\"" } },
 	};
 
 	(void)state;
@@ -312,6 +352,28 @@ rules_that_go_together_are_accepted(void **state)
 		      "{\"id\": \"b\", \"host\": [\"web-*.x.test\"],"
 		      " \"access\": \"any\", \"tls\": \"passthrough\"}"),
 		RULES("{\"id\": \"a\", \"address\": [\"fc00::/7\"]}"),
+		/* Who asks, or what, tells these apart. */
+		RULES("{\"id\": \"a\", \"host\": [\"a.test\"],"
+		      " \"credential\": \"one\", \"exe\": [\"/bin/a\"]},"
+		      "{\"id\": \"b\", \"host\": [\"a.test\"],"
+		      " \"credential\": \"two\", \"exe\": [\"/bin/b\"]}"),
+		RULES("{\"id\": \"a\", \"host\": [\"a.test\"],"
+		      " \"access\": \"write\", \"credential\": \"one\","
+		      " \"mcp\": {\"tools\": [\"a*\"]}},"
+		      "{\"id\": \"b\", \"host\": [\"a.test\"],"
+		      " \"access\": \"write\","
+		      " \"mcp\": {\"tools\": [\"b*\"]}}"),
+		/* A longer path supplies the settings; so does who asks. */
+		RULES("{\"id\": \"a\", \"host\": [\"a.test\"],"
+		      " \"credential\": \"one\", \"clear\": true,"
+		      " \"echo\": \"flag\", \"log\": [\"mcp\"],"
+		      " \"path\": [\"/a/**\"]},"
+		      "{\"id\": \"b\", \"host\": [\"a.test\"],"
+		      " \"limits\": {\"connections\": 4}},"
+		      "{\"id\": \"c\", \"host\": [\"a.test\"],"
+		      " \"action\": \"ask\"}"),
+		"{\"version\": 1, \"rules\": [],"
+		" \"limits\": {\"bytes_out\": 1}}",
 		"{\"$schema\": \"x\", \"version\": 1, \"note\": \"n\","
 		" \"name\": \"n\", \"sets\": {\"@m\": [\"a.test\"]},"
 		" \"rules\": [{\"id\": \"a\", \"host\": [\"@m\", \"@m\"],"
@@ -405,7 +467,7 @@ main(void)
 		cmocka_unit_test(what_is_no_policy_is_refused),
 		cmocka_unit_test(
 		    a_host_that_is_none_is_refused_with_its_reason),
-		cmocka_unit_test(a_key_that_cannot_be_honoured_is_refused),
+		cmocka_unit_test(a_key_that_would_be_ignored_is_refused),
 		cmocka_unit_test(rules_that_do_not_go_together_are_refused),
 		cmocka_unit_test(rules_that_go_together_are_accepted),
 		cmocka_unit_test(

@@ -24,10 +24,15 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 WRONG = (None, 0, 1, -1, 1.5, "", "x", "/x", "10.0.0.1", [], [1], [""],
          ["x"], ["/x"], ["GET"], {}, {"x": 1}, {"x": "y"}, True)
 FULL = {"id": "a", "host": ["a.test"], "port": [443], "protocol": "http",
-        "access": "read", "path": ["/x"], "query": {"q": "1"},
+        "access": "write", "path": ["/x"], "query": {"q": "1"},
         "upgrade": ["websocket"], "valid": {"until": "2030-01-01T00:00:00Z"},
         "action": "ask", "ask": {"timeout_s": 1}, "tls": "inspect",
         "private": True, "resolve": "10.0.0.1", "wide": True,
+        "exe": ["/usr/bin/git", "sha256:" + "0a" * 32],
+        "mcp": {"methods": ["tools/*"], "tools": ["read_*"]},
+        "credential": "acme", "clear": True, "echo": "mask", "log": ["mcp"],
+        "limits": {"requests_per_minute": 600, "connections": 8,
+                   "bytes_out": 50000000, "bytes_in": 9007199254740992},
         "reason": "r", "note": "n"}
 
 
@@ -70,8 +75,25 @@ BAD = [
     rule(action="deny", tls="inspect"), rule(action="deny", private=True),
     rule(action="deny", resolve="10.0.0.1"), rule(action="deny",
                                                   access="write"),
-    rule(credential="x"), rule(exe=["/x"]), rule(mcp={}), rule(limits={}),
-    rule(clear=True), rule(echo="mask"), rule(log=["mcp"]),
+    rule(credential="a b"), rule(credential=""), rule(credential=1),
+    rule(credential="a" * 65), rule(exe=[]), rule(exe=["git"]),
+    rule(exe=["sha256:12"]), rule(exe="/usr/bin/git"), rule(exe=["/"]),
+    rule(mcp={}), rule(mcp={"methods": ["tools/call"]}),
+    rule(mcp={"tools": ["x"]}, methods=["PUT"]),
+    rule(mcp={"tools": []}, access="write"),
+    rule(mcp={"tool": ["x"]}, access="write"),
+    rule(mcp={"tools": ["x"]}, access="any", tls="passthrough"),
+    rule(limits={}), rule(limits={"bytes": 1}), rule(limits={"bytes_in": 0}),
+    rule(limits={"connections": 2 ** 53 + 1}), rule(limits={"bytes_in": 1.5}),
+    rule(limits={"requests_per_minute": 1}, access="any", tls="passthrough"),
+    rule(limits={"requests_per_minute": 1}, protocol="ssh"),
+    rule(limits={"bytes_in": 1}, action="deny"), policy(limits={"x": 1}),
+    policy(limits=[]), policy(limits={"bytes_out": -1}),
+    rule(clear=True), rule(echo="mask"), rule(credential="a", echo="show"),
+    rule(credential="a", clear="no"), rule(credential="a", action="deny"),
+    rule(credential="a", protocol="ssh"), rule(log=[]), rule(log=["dns"]),
+    rule(log="mcp"), rule(log=["mcp"], action="deny"),
+    rule(log=["mcp"], access="any", tls="passthrough"),
     policy({"id": "a", "address": ["x"]}),
     policy({"id": "a", "address": ["10.0.0.1"], "resolve": "10.0.0.2"}),
 ]
@@ -96,6 +118,11 @@ STRICTER = [
     policy({"id": "a", "host": ["a.test"], "private": True},
            {"id": "b", "host": ["a.test"]}),
     rule(protocol="ssh", access="read"), rule(protocol="ssh", tls="inspect"),
+    rule(exe=["/usr//bin/git"]), rule(exe=["/usr/../bin/git"]),
+    policy({"id": "a", "host": ["a.test"], "credential": "x"},
+           {"id": "b", "host": ["a.test"], "credential": "y"}),
+    policy({"id": "a", "host": ["a.test"], "limits": {"bytes_in": 1}},
+           {"id": "b", "host": ["a.test"]}),
 ]
 
 

@@ -304,6 +304,97 @@ a_stack_lives_as_long_as_its_last_reference(void **state)
 	stack_unref(NULL);
 }
 
+#define CREDENTIAL(id, rest)                                              \
+	RULES("{\"id\": \"" id "\", \"host\": [\"a.test\"], \"access\": " \
+	      "\"write\"" rest "}")
+
+static void
+the_innermost_layer_that_names_a_credential_supplies_it(void **state)
+{
+	static const struct {
+		const char *outer, *inner, *rule;
+	} cases[] = {
+		{ CREDENTIAL("o", ""), CREDENTIAL("i", ""), NULL },
+		{ CREDENTIAL("o", ", \"credential\": \"x\""),
+		    CREDENTIAL("i", ""), "o" },
+		{ CREDENTIAL("o", ", \"credential\": \"x\""),
+		    CREDENTIAL("i", ", \"credential\": \"y\""), "i" },
+		{ CREDENTIAL("o", ", \"credential\": \"x\""),
+		    CREDENTIAL("i", ", \"action\": \"ask\""), "o" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct stack *stack = stack_of(cases[i].outer, cases[i].inner);
+		struct verdict verdict;
+		const struct rule *rule;
+
+		stack_decide(stack, ask("POST https://a.test/"), &verdict);
+		rule = verdict_credential(&verdict);
+		if (cases[i].rule == NULL)
+			assert_null(rule);
+		else
+			assert_string_equal(rule_id(rule), cases[i].rule);
+		stack_decide(stack, ask("POST https://b.test/"), &verdict);
+		assert_null(verdict_credential(&verdict));
+		stack_unref(stack);
+	}
+}
+
+static void
+every_layer_has_its_rule_and_its_limits(void **state)
+{
+	struct stack *stack = stack_of(
+	    CREDENTIAL("o", ", \"limits\": {\"connections\": 3}"),
+	    "{\"version\": 1, \"limits\": {\"bytes_in\": 9}, \"rules\": ["
+	    "{\"id\": \"i\", \"host\": [\"a.test\"], \"log\": [\"mcp\"]}]}");
+	struct verdict verdict;
+
+	(void)state;
+	stack_decide(stack, ask("https://a.test/"), &verdict);
+	assert_int_equal(verdict.opener_count, 2);
+	assert_string_equal(rule_id(verdict.openers[0]), "o");
+	assert_int_equal(verdict.openers[0]->quota.most[QUOTA_CONNECTIONS], 3);
+	assert_string_equal(rule_id(verdict.openers[1]), "i");
+	assert_false(quota_is_stated(policy_quota(stack_layer(stack, 0))));
+	assert_int_equal(
+	    policy_quota(stack_layer(stack, 1))->most[QUOTA_BYTES_IN], 9);
+	assert_true(verdict_logs_mcp(&verdict));
+	stack_decide(stack, ask("POST https://a.test/"), &verdict);
+	assert_int_equal(verdict.kind, VERDICT_DENY);
+	assert_int_equal(verdict.opener_count, 0);
+	assert_false(verdict_logs_mcp(&verdict));
+	stack_unref(stack);
+}
+
+/* Who could find out more learns what would help. */
+static void
+a_verdict_says_what_is_not_known_and_could_matter(void **state)
+{
+	struct stack *stack =
+	    stack_of(CREDENTIAL("o", ", \"mcp\": {\"tools\": [\"r*\"]}"),
+		CREDENTIAL("i", ", \"exe\": [\"/bin/a\"]"));
+	struct verdict verdict;
+
+	(void)state;
+	stack_decide(stack, ask("@request POST https://a.test/"), &verdict);
+	assert_int_equal(verdict.kind, VERDICT_NEED_MORE);
+	assert_int_equal(verdict.unknown, 1U << TERM_MCP | 1U << TERM_EXE);
+	stack_decide(
+	    stack, ask("@request POST https://a.test/ exe=/bin/a"), &verdict);
+	assert_int_equal(verdict.unknown, 1U << TERM_MCP);
+	stack_decide(
+	    stack, ask("@request POST https://a.test/ exe=/bin/b"), &verdict);
+	assert_int_equal(verdict.kind, VERDICT_DENY);
+	stack_decide(stack,
+	    ask("@request POST https://a.test/ exe=/bin/a "
+		"mcp=tools/call tool=rx"),
+	    &verdict);
+	assert_int_equal(verdict.kind, VERDICT_ALLOW);
+	assert_int_equal(verdict.unknown, 0);
+	stack_unref(stack);
+}
+
 int
 main(void)
 {
@@ -321,6 +412,11 @@ main(void)
 		cmocka_unit_test(an_address_to_use_needs_no_other_word),
 		cmocka_unit_test(ports_are_those_that_some_rule_opens),
 		cmocka_unit_test(a_stack_lives_as_long_as_its_last_reference),
+		cmocka_unit_test(
+		    the_innermost_layer_that_names_a_credential_supplies_it),
+		cmocka_unit_test(every_layer_has_its_rule_and_its_limits),
+		cmocka_unit_test(
+		    a_verdict_says_what_is_not_known_and_could_matter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
