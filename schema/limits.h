@@ -146,10 +146,12 @@
 #define LIMIT_OPEN_FILES 1048576
 #define LIMIT_ETC_BYTES 1048576 /* one file copied into the view's /etc */
 #define LIMIT_TRUST_BYTES 4194304 /* the machine's roots are 220 KiB */
-#define LIMIT_SEARCH_DEPTH 6 /* secrets lie near the top of a workspace */
+#define LIMIT_SEARCH_DEPTH 32 /* one descriptor each; projects have 10 */
 #define LIMIT_SEARCH_ENTRIES 200000 /* a second's work at most */
 #define LIMIT_SEARCH_BYTES 16384 /* of a file that may hold a key */
 #define LIMIT_HIDDEN 512 /* files named in a result */
+#define LIMIT_PATTERNS 64 /* of files to hide, or to show */
+#define LIMIT_STACK 33 /* sealed layers under one workspace: see squash */
 #define LIMIT_DEGRADED 32
 
 /* Protocols (gateway.md). */

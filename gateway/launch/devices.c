@@ -1,8 +1,8 @@
 #include "gateway/launch/devices.h"
 
-#include "gateway/launch/fd.h"
 #include "gateway/launch/mounts.h"
 #include "gateway/launch/userns.h"
+#include "gateway/proc/fd.h"
 #include "schema/status.h"
 
 #include <errno.h>

@@ -17,13 +17,13 @@
 #include "gateway/launch/devices.h"
 #include "gateway/launch/environment.h"
 #include "gateway/launch/etc.h"
-#include "gateway/launch/fd.h"
 #include "gateway/launch/init.h"
 #include "gateway/launch/listeners.h"
 #include "gateway/launch/masks.h"
 #include "gateway/launch/mounts.h"
 #include "gateway/launch/netns.h"
 #include "gateway/launch/outcome.h"
+#include "gateway/launch/overlay.h"
 #include "gateway/launch/plan.h"
 #include "gateway/launch/privs.h"
 #include "gateway/launch/redirect.h"
@@ -32,6 +32,7 @@
 #include "gateway/launch/trust.h"
 #include "gateway/launch/userns.h"
 #include "gateway/launch/view.h"
+#include "gateway/proc/fd.h"
 #include "gateway/proc/fdpass.h"
 #include "schema/status.h"
 
@@ -151,12 +152,6 @@ make_proc(struct entry *entry, struct problem *reterr)
 	return devices_proc(&entry->mounts, entry->plan->nested, reterr);
 }
 
-static int
-make_workspace(struct entry *entry, struct problem *reterr)
-{
-	return sources_mount(&entry->sources, &entry->mounts, reterr);
-}
-
 /* Paths and sentences that are too long lose their ends. */
 static void
 tell_text(enum report_kind kind, const char *text, void *arg)
@@ -181,6 +176,26 @@ on_degraded(const char *text, void *arg)
 	tell_text(REPORT_DEGRADED, text, arg);
 }
 
+/* The workspace first: other mounts may lie in it. */
+static int
+make_workspace(struct entry *entry, struct problem *reterr)
+{
+	const struct masks_listener listener = { on_hidden, on_degraded,
+		entry };
+	struct sources *sources = &entry->sources;
+	bool overlay = entry->plan->folder_count > 0;
+	int status = STATUS_OK;
+
+	if (overlay)
+		status = overlay_mount(
+		    sources, entry->plan, &entry->mounts, &listener, reterr);
+	for (size_t i = overlay ? 1 : 0;
+	     status == STATUS_OK && i < sources->mount_count; i++)
+		status =
+		    sources_mount(&sources->list[i], &entry->mounts, reterr);
+	return status;
+}
+
 /* Only a directory can hold what was not meant. */
 static int
 mask_secrets(struct entry *entry, struct problem *reterr)
@@ -189,14 +204,15 @@ mask_secrets(struct entry *entry, struct problem *reterr)
 		entry };
 	int status = STATUS_OK;
 
-	for (size_t i = 0; status == STATUS_OK && i < entry->sources.count;
-	     i++) {
+	/* In an overlay it is done already. */
+	for (size_t i = entry->plan->folder_count > 0 ? 1 : 0;
+	     status == STATUS_OK && i < entry->sources.mount_count; i++) {
 		const struct source *source = &entry->sources.list[i];
 
 		if (!source->directory)
 			continue;
-		status = masks_hide(
-		    &entry->mounts, source->mount->at, &listener, reterr);
+		status = masks_hide(&entry->mounts, entry->plan,
+		    source->mount->at, &listener, reterr);
 		if (status == STATUS_OK && source->mount->writable)
 			status = masks_freeze(&entry->mounts, source->mount->at,
 			    &listener, reterr);

@@ -1,11 +1,11 @@
 #include "gateway/launch/etc.h"
 
-#include "gateway/launch/fd.h"
 #include "gateway/launch/mounts.h"
 #include "gateway/launch/netns.h"
 #include "gateway/launch/plan.h"
 #include "gateway/launch/userns.h"
 #include "gateway/launch/view.h"
+#include "gateway/proc/fd.h"
 #include "schema/limits.h"
 #include "schema/status.h"
 

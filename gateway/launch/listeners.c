@@ -1,7 +1,7 @@
 #include "gateway/launch/listeners.h"
 
-#include "gateway/launch/fd.h"
 #include "gateway/launch/redirect.h"
+#include "gateway/proc/fd.h"
 #include "schema/status.h"
 
 #include <assert.h>

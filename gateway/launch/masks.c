@@ -1,14 +1,16 @@
 #include "gateway/launch/masks.h"
 
-#include "gateway/launch/fd.h"
+#include "gateway/files/glob.h"
+#include "gateway/files/sensitive.h"
 #include "gateway/launch/mounts.h"
+#include "gateway/launch/plan.h"
+#include "gateway/proc/fd.h"
 #include "schema/limits.h"
 #include "schema/status.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,335 +19,274 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/*
- * A file name that tells of a secret: it begins and ends so (either may be
- * empty), has something between if it is not meant whole, and one of the
- * needles stands in the file, if there are any.
- */
-struct secret_name {
-	const char *begins, *ends;
-	bool whole; /* begins is all of it */
-	const char *needles[4];
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+/* A file that has, or may have, a second name. */
+struct inode {
+	dev_t device;
+	ino_t number;
 };
 
-static const struct secret_name secret_names[] = {
-	{ ".env", "", true, { NULL } },
-	{ ".env.", "", false, { NULL } },
-	{ ".netrc", "", true, { NULL } },
-	{ ".git-credentials", "", true, { NULL } },
-	{ "id_rsa", "", true, { NULL } },
-	{ "id_dsa", "", true, { NULL } },
-	{ "id_ecdsa", "", true, { NULL } },
-	{ "id_ed25519", "", true, { NULL } },
-	{ "", ".kdbx", false, { NULL } },
-	{ "", ".tfstate", false, { NULL } },
-	{ "", ".tfstate.backup", false, { NULL } },
-	{ "service-account", ".json", false, { NULL } },
-	{ "", ".pem", false, { "PRIVATE KEY", NULL } },
-	{ "", ".key", false, { "PRIVATE KEY", NULL } },
-	{ ".npmrc", "", true, { "_authToken", "_auth", "_password", NULL } },
-	{ ".pypirc", "", true, { "password", NULL } },
+/* One look for secrets, in one or two passes. */
+struct finder {
+	const struct plan *plan;
+	bool with_patterns;
+	bool matched[LIMIT_PATTERNS]; /* each of the plan's masks */
+	const struct masks_hider *hider;
+	struct inode linked[LIMIT_HIDDEN];
+	size_t linked_count;
 };
 
-/* Like secrets by name, and made to be shown. */
-static const char *const examples[] = { ".example", ".sample", ".template" };
+/* ---- finding ---- */
 
-/* Large, and not where people put secrets. */
-static const char *const skipped[] = { "node_modules", "target", "objects" };
+/* What cannot be read here cannot be read by the sandbox either. */
+static bool
+holds_secret(
+    const struct search_entry *entry, const struct sensitive_needles *needles)
+{
+	ON_SCOPE_EXIT(fd_done) int fd = -1;
+	char bytes[LIMIT_SEARCH_BYTES];
+	ssize_t length;
 
-/* Settings of programs that run outside, by who reads them. */
+	if (needles->list[0] == NULL)
+		return true;
+	fd = openat(
+	    entry->directory, entry->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	length = read(fd, bytes, sizeof(bytes));
+	if (length < 0)
+		return true;
+	for (size_t i = 0; needles->list[i] != NULL; i++)
+		if (memmem(bytes, (size_t)length, needles->list[i],
+			strlen(needles->list[i])) != NULL)
+			return true;
+	return false;
+}
+
+static bool
+is_shown(const struct finder *finder, const char *path)
+{
+	const struct plan_patterns *show = &finder->plan->show;
+
+	for (size_t i = 0; finder->with_patterns && i < show->count; i++)
+		if (glob_matches(show->list[i], path))
+			return true;
+	return false;
+}
+
+/* Every pattern that matches is noted, not only the first. */
+static bool
+is_masked(struct finder *finder, const char *path)
+{
+	const struct plan_patterns *mask = &finder->plan->mask;
+	bool masked = false;
+
+	for (size_t i = 0; finder->with_patterns && i < mask->count; i++)
+		if (glob_matches(mask->list[i], path))
+			masked = finder->matched[i] = true;
+	return masked;
+}
+
+static bool
+is_secret(const struct search_entry *entry)
+{
+	const struct sensitive_needles *needles;
+
+	if (entry->type == DT_SOCK)
+		return true;
+	return (entry->type == DT_REG || entry->type == DT_LNK) &&
+	       sensitive_is_secret(entry->name, &needles) &&
+	       holds_secret(entry, needles);
+}
+
+/* Keeps what has another name; a link that leads nowhere has none. */
+static int
+remember(struct finder *finder, const struct search_entry *entry,
+    struct problem *reterr)
+{
+	struct stat st;
+
+	if (entry->type == DT_DIR || entry->type == DT_SOCK ||
+	    fstatat(entry->directory, entry->name, &st, 0) != 0 ||
+	    (entry->type == DT_REG && st.st_nlink < 2))
+		return STATUS_OK;
+	if (finder->linked_count == LIMIT_HIDDEN)
+		return problem_set(reterr,
+		    "more than %d secrets of the workspace have links to them",
+		    LIMIT_HIDDEN);
+	finder->linked[finder->linked_count++] =
+	    (struct inode){ st.st_dev, st.st_ino };
+	return STATUS_OK;
+}
+
+static enum search_next
+hide(struct finder *finder, const struct search_entry *entry,
+    struct problem *reterr)
+{
+	if (finder->hider->hide(entry, finder->hider->arg, reterr) != STATUS_OK)
+		return SEARCH_FAILED;
+	return SEARCH_PAST;
+}
+
+static enum search_next
+on_entry(const struct search_entry *entry, void *arg, struct problem *reterr)
+{
+	struct finder *finder = arg;
+
+	if (is_shown(finder, entry->path) ||
+	    (!is_masked(finder, entry->path) && !is_secret(entry)))
+		return SEARCH_ON;
+	if (remember(finder, entry, reterr) != STATUS_OK)
+		return SEARCH_FAILED;
+	return hide(finder, entry, reterr);
+}
+
+/* The second pass: the same files by other names. */
+static enum search_next
+on_entry_again(
+    const struct search_entry *entry, void *arg, struct problem *reterr)
+{
+	struct finder *finder = arg;
+	struct stat st;
+
+	for (size_t i = 0; i < finder->linked_count; i++) {
+		const struct inode *one = &finder->linked[i];
+
+		if (entry->inode != one->number ||
+		    is_shown(finder, entry->path) ||
+		    fstatat(entry->directory, entry->name, &st,
+			AT_SYMLINK_NOFOLLOW) != 0 ||
+		    st.st_ino != one->number || st.st_dev != one->device)
+			continue;
+		return hide(finder, entry, reterr);
+	}
+	return SEARCH_ON;
+}
+
+static void
+tell_unmatched(
+    const struct finder *finder, const struct masks_listener *listener)
+{
+	const struct plan_patterns *mask = &finder->plan->mask;
+
+	for (size_t i = 0; finder->with_patterns && i < mask->count; i++) {
+		char text[PROBLEM_TEXT_MAX];
+
+		if (!finder->matched[i] &&
+		    snprintf(text, sizeof(text),
+			"the mask \"%.300s\" matches nothing in the workspace",
+			mask->list[i]) > 0)
+			listener->on_degraded(text, listener->arg);
+	}
+}
+
+int
+masks_find(int top, const struct plan *plan, bool with_patterns,
+    const struct masks_hider *hider, const struct masks_listener *listener,
+    struct problem *reterr)
+{
+	struct finder finder = {
+		.plan = plan, .with_patterns = with_patterns, .hider = hider
+	};
+	bool cut = false, cut_again = false;
+	int status = search_run(top, false, on_entry, &finder, &cut, reterr);
+
+	if (status == STATUS_OK && finder.linked_count > 0)
+		status = search_run(
+		    top, true, on_entry_again, &finder, &cut_again, reterr);
+	if (status != STATUS_OK)
+		return status;
+	tell_unmatched(&finder, listener);
+	if (cut || cut_again)
+		listener->on_degraded(
+		    "the workspace has too many files to search them all for "
+		    "secrets",
+		    listener->arg);
+	return STATUS_OK;
+}
+
+/* ---- covering ---- */
+
+struct cover {
+	struct mounts *mounts;
+	const struct masks_listener *listener;
+};
+
+/* A link is not covered itself: what it leads to is, by its own name. */
+static int
+cover_entry(const struct search_entry *entry, void *arg, struct problem *reterr)
+{
+	struct cover *cover = arg;
+	ON_SCOPE_EXIT(fd_done) int target = -1;
+	struct stat st;
+
+	if (entry->type == DT_LNK)
+		return STATUS_OK;
+	target = openat(
+	    entry->directory, entry->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (target < 0)
+		return errno == ENOENT ? STATUS_OK
+				       : problem_errno(reterr, "cannot open %s",
+					     entry->path);
+	/* Changed just now, by somebody outside. */
+	if (fstat(target, &st) != 0 || S_ISLNK(st.st_mode)) {
+		(void)problem_set(
+		    reterr, "%s changed while it was looked at", entry->path);
+		return problem_cure(reterr, "start again");
+	}
+	if (mounts_hide(cover->mounts, target) != STATUS_OK)
+		return problem_errno(reterr, "cannot hide %s", entry->path);
+	cover->listener->on_hidden(entry->path, cover->listener->arg);
+	return STATUS_OK;
+}
+
+int
+masks_hide(struct mounts *mounts, const struct plan *plan, const char *at,
+    const struct masks_listener *listener, struct problem *reterr)
+{
+	ON_SCOPE_EXIT(fd_done) int top = -1;
+	struct cover cover = { .mounts = mounts, .listener = listener };
+	const struct masks_hider hider = { cover_entry, &cover };
+	bool workspace =
+	    plan->has_workspace && strcmp(at, plan->mounts[0].at) == 0;
+	int status = mounts_directory(mounts, at, 0755, &top, reterr);
+
+	if (status != STATUS_OK)
+		return status;
+	return masks_find(top, plan, workspace, &hider, listener, reterr);
+}
+
+/* Settings of programs that run outside, where they are looked for first. */
 static const char *const watched[] = { ".git/hooks", ".git/config",
-	".git/config.worktree", ".git/modules", ".gitmodules", ".vscode",
-	".idea", ".devcontainer", ".envrc", ".husky", ".mcp.json", ".claude",
-	".codex", ".cursor", ".gemini", "CLAUDE.md", "AGENTS.md",
+	".git/config.worktree", ".git/commondir", ".git/modules", ".gitmodules",
+	".vscode", ".idea", ".devcontainer", ".envrc", ".husky", ".mcp.json",
+	".claude", ".codex", ".cursor", ".gemini", "CLAUDE.md", "AGENTS.md",
 	".github/workflows" };
 
 /* Whose own names must stay, or a watched name could be moved from under
  * its guard. */
 static const char *const pinned[] = { ".git", ".github" };
 
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
-
-/* One search: a directory open at each depth, and the path to the deepest. */
-struct search {
-	struct mounts *mounts;
-	const struct masks_listener *listener;
-	const char *at; /* the workspace, inside */
-	uint64_t mount; /* the kernel's number of its mount */
-	DIR *open[LIMIT_SEARCH_DEPTH + 1];
-	size_t path_length[LIMIT_SEARCH_DEPTH + 1];
-	size_t depth; /* how many are open */
-	char path[PATH_MAX];
-	unsigned entries;
-};
-
-/* ---- names ---- */
-
-static bool
-ends_with(const char *text, const char *end)
-{
-	size_t have = strlen(text), want = strlen(end);
-
-	return have >= want && strcmp(text + have - want, end) == 0;
-}
-
-static bool
-matches(const struct secret_name *secret, const char *name)
-{
-	size_t begin = strlen(secret->begins), end = strlen(secret->ends);
-
-	if (secret->whole)
-		return strcmp(name, secret->begins) == 0;
-	return strlen(name) > begin + end &&
-	       strncmp(name, secret->begins, begin) == 0 &&
-	       ends_with(name, secret->ends);
-}
-
-static const struct secret_name *
-find_secret(const char *name)
-{
-	for (size_t i = 0; i < COUNT(examples); i++)
-		if (ends_with(name, examples[i]))
-			return NULL;
-	for (size_t i = 0; i < COUNT(secret_names); i++)
-		if (matches(&secret_names[i], name))
-			return &secret_names[i];
-	return NULL;
-}
-
-/* What cannot be read here cannot be read by the sandbox either. */
-static bool
-holds_secret(int directory, const char *name, const struct secret_name *secret)
-{
-	ON_SCOPE_EXIT(fd_done) int fd = -1;
-	char bytes[LIMIT_SEARCH_BYTES];
-	ssize_t length;
-
-	if (secret->needles[0] == NULL)
-		return true;
-	fd = openat(directory, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	length = read(fd, bytes, sizeof(bytes));
-	if (length < 0)
-		return true;
-	for (size_t i = 0; secret->needles[i] != NULL; i++)
-		if (memmem(bytes, (size_t)length, secret->needles[i],
-			strlen(secret->needles[i])) != NULL)
-			return true;
-	return false;
-}
-
-/* ---- hiding ---- */
-
 static int
-open_how(int directory, const char *name, uint64_t flags, uint64_t resolve)
+open_beneath(int top, const char *name)
 {
-	struct open_how how = { .flags = flags | O_PATH | O_CLOEXEC,
-		.resolve = resolve | RESOLVE_NO_MAGICLINKS };
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+			   RESOLVE_NO_MAGICLINKS };
 
-	return (int)syscall(SYS_openat2, directory, name, &how, sizeof(how));
-}
-
-static bool
-mount_number(int fd, uint64_t *ret)
-{
-	struct statx st;
-
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) != 0 ||
-	    (st.stx_mask & STATX_MNT_ID) == 0)
-		return false;
-	*ret = st.stx_mnt_id;
-	return true;
-}
-
-static int
-hide(
-    struct search *search, int target, const char *name, struct problem *reterr)
-{
-	char path[PATH_MAX];
-
-	if (snprintf(path, sizeof(path), "%s%s", search->path, name) >=
-	    (int)sizeof(path))
-		return problem_set(reterr, "a path is too long");
-	if (mounts_hide(search->mounts, target) != STATUS_OK)
-		return problem_errno(reterr, "cannot hide %s", path);
-	search->listener->on_hidden(path, search->listener->arg);
-	return STATUS_OK;
-}
-
-/* Where a link leads, seen from the sandbox's own root. */
-static int
-hide_link(struct search *search, const char *name, struct problem *reterr)
-{
-	ON_SCOPE_EXIT(fd_done) int target = -1;
-	char path[PATH_MAX];
-	struct stat st;
-	uint64_t mount;
-
-	if (snprintf(path, sizeof(path), "%s/%s%s", search->at, search->path,
-		name) >= (int)sizeof(path))
-		return problem_set(reterr, "a path is too long");
-	target = open_how(search->mounts->root, path, 0, RESOLVE_IN_ROOT);
-	/* Dangling, or a loop: it leads nowhere. */
-	if (target < 0)
-		return STATUS_OK;
-	if (fstat(target, &st) != 0 || !mount_number(target, &mount))
-		return problem_errno(reterr, "cannot examine %s", path);
-	/* Elsewhere: already hidden, or part of the view. */
-	if (mount != search->mount)
-		return STATUS_OK;
-	return hide(search, target, name, reterr);
-}
-
-static int
-hide_entry(struct search *search, int directory, const char *name,
-    const struct stat *seen, struct problem *reterr)
-{
-	ON_SCOPE_EXIT(fd_done) int target = -1;
-	const struct secret_name *secret = find_secret(name);
-	struct stat st;
-
-	if (!S_ISSOCK(seen->st_mode) &&
-	    (secret == NULL || !holds_secret(directory, name, secret)))
-		return STATUS_OK;
-	if (S_ISLNK(seen->st_mode))
-		return hide_link(search, name, reterr);
-	target = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (target < 0)
-		return errno == ENOENT
-			   ? STATUS_OK
-			   : problem_errno(reterr, "cannot open %s", name);
-	/* Changed just now, by somebody outside. */
-	if (fstat(target, &st) != 0 || S_ISLNK(st.st_mode)) {
-		(void)problem_set(
-		    reterr, "%s changed while it was looked at", name);
-		return problem_cure(reterr, "start again");
-	}
-	return hide(search, target, name, reterr);
-}
-
-/* ---- searching ---- */
-
-static bool
-is_skipped(const struct search *search, const char *name)
-{
-	/* "objects" only where git keeps them. */
-	if (strcmp(name, "objects") == 0)
-		return ends_with(search->path, ".git/");
-	for (size_t i = 0; i < COUNT(skipped); i++)
-		if (strcmp(name, skipped[i]) == 0)
-			return true;
-	return false;
-}
-
-/* Goes into a directory, unless the sandbox could not. */
-static void
-descend(struct search *search, int directory, const char *name)
-{
-	size_t used = strlen(search->path), length = strlen(name);
-	DIR *stream;
-	int fd;
-
-	if (search->depth > LIMIT_SEARCH_DEPTH || is_skipped(search, name) ||
-	    sizeof(search->path) - used < length + 2)
-		return;
-	fd = openat(
-	    directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	stream = fdopendir(fd);
-	if (stream == NULL) {
-		(void)close(fd);
-		return;
-	}
-	search->path_length[search->depth] = used;
-	search->open[search->depth++] = stream;
-	/* The top has no name of its own in the path. */
-	if (strcmp(name, ".") != 0) {
-		memcpy(search->path + used, name, length);
-		memcpy(search->path + used + length, "/", 2);
-	}
-}
-
-static void
-ascend(struct search *search)
-{
-	search->depth--;
-	(void)closedir(search->open[search->depth]);
-	search->path[search->path_length[search->depth]] = '\0';
-}
-
-static int
-look_at(struct search *search, const char *name, struct problem *reterr)
-{
-	int directory = dirfd(search->open[search->depth - 1]);
-	struct stat st;
-
-	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-	    fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return STATUS_OK;
-	if (!S_ISDIR(st.st_mode))
-		return hide_entry(search, directory, name, &st, reterr);
-	descend(search, directory, name);
-	return STATUS_OK;
-}
-
-static int
-walk(struct search *search, struct problem *reterr)
-{
-	int status = STATUS_OK;
-
-	while (status == STATUS_OK && search->depth > 0 &&
-	       search->entries < LIMIT_SEARCH_ENTRIES) {
-		/* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
-		const struct dirent *entry =
-		    readdir(search->open[search->depth - 1]);
-
-		search->entries++;
-		if (entry == NULL)
-			ascend(search);
-		else
-			status = look_at(search, entry->d_name, reterr);
-	}
-	if (search->depth > 0 && status == STATUS_OK)
-		search->listener->on_degraded(
-		    "the workspace has too many files to search them all for "
-		    "secrets",
-		    search->listener->arg);
-	while (search->depth > 0)
-		ascend(search);
-	return status;
-}
-
-int
-masks_hide(struct mounts *mounts, const char *at,
-    const struct masks_listener *listener, struct problem *reterr)
-{
-	ON_SCOPE_EXIT(fd_done) int top = -1;
-	struct search search = {
-		.mounts = mounts, .listener = listener, .at = at
-	};
-	int status = mounts_directory(mounts, at, 0755, &top, reterr);
-
-	if (status != STATUS_OK)
-		return status;
-	if (!mount_number(top, &search.mount))
-		return problem_errno(reterr, "cannot examine %s", at);
-	descend(&search, top, ".");
-	return walk(&search, reterr);
+	return (int)syscall(SYS_openat2, top, name, &how, sizeof(how));
 }
 
 /* ---- watched names ---- */
 
 /* Mounts a copy of a place over itself; what is not there needs none. */
 static int
-cover(int top, const char *name, uint64_t attributes,
+guard(int top, const char *name, uint64_t attributes,
     const struct masks_listener *listener, struct problem *reterr)
 {
 	ON_SCOPE_EXIT(fd_done)
-	int target =
-	    open_how(top, name, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+	int target = open_beneath(top, name);
 	ON_SCOPE_EXIT(fd_done) int tree = -1;
 	int status;
 
@@ -379,9 +320,9 @@ masks_freeze(struct mounts *mounts, const char *at,
 	int status = mounts_directory(mounts, at, 0755, &top, reterr);
 
 	for (size_t i = 0; status == STATUS_OK && i < COUNT(pinned); i++)
-		status = cover(top, pinned[i], 0, listener, reterr);
+		status = guard(top, pinned[i], 0, listener, reterr);
 	for (size_t i = 0; status == STATUS_OK && i < COUNT(watched); i++)
 		status =
-		    cover(top, watched[i], MOUNT_ATTR_RDONLY, listener, reterr);
+		    guard(top, watched[i], MOUNT_ATTR_RDONLY, listener, reterr);
 	return status;
 }

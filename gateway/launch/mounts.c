@@ -1,6 +1,6 @@
 #include "gateway/launch/mounts.h"
 
-#include "gateway/launch/fd.h"
+#include "gateway/proc/fd.h"
 #include "schema/limits.h"
 #include "schema/status.h"
 

@@ -1,6 +1,6 @@
 #include "gateway/launch/netlink.h"
 
-#include "gateway/launch/fd.h"
+#include "gateway/proc/fd.h"
 #include "schema/status.h"
 
 #include <errno.h>

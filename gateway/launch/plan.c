@@ -1,5 +1,6 @@
 #include "gateway/launch/plan.h"
 
+#include "gateway/files/glob.h"
 #include "schema/limits.h"
 #include "schema/status.h"
 
@@ -27,6 +28,7 @@ static const struct key top_keys[] = {
 	{ "hostname", JSON_STRING, false, false },
 	{ "user", JSON_STRING, false, false },
 	{ "mounts", JSON_ARRAY, false, false },
+	{ "secrets", JSON_OBJECT, false, false },
 	{ "limits", JSON_OBJECT, false, false },
 	{ "wall_ms", JSON_INTEGER, false, false },
 	{ "network", JSON_OBJECT, false, false },
@@ -36,6 +38,12 @@ static const struct key top_keys[] = {
 static const struct key workspace_keys[] = {
 	{ "path", JSON_STRING, true, false },
 	{ "mode", JSON_STRING, true, false },
+	{ "folder", JSON_STRING, false, false },
+	{ "layers", JSON_ARRAY, false, false },
+};
+static const struct key secret_keys[] = {
+	{ "mask", JSON_ARRAY, false, false },
+	{ "show", JSON_ARRAY, false, false },
 };
 static const struct key mount_keys[] = {
 	{ "source", JSON_STRING, true, false },
@@ -238,6 +246,44 @@ check_mount(
 }
 
 static int
+read_folder(struct plan *plan, const json_t *value, const char *path,
+    struct problem *reterr)
+{
+	const char *folder = json_string_value(value);
+
+	if (folder == NULL || !is_plain_path(folder))
+		return wrong(reterr, path,
+		    "needs an absolute path without \"..\" in it");
+	plan->folders[plan->folder_count] =
+	    (struct plan_mount){ .source = folder,
+		    .writable = plan->folder_count == 0 };
+	plan->folder_count++;
+	return STATUS_OK;
+}
+
+/* What an overlay is made of besides the workspace. */
+static int
+read_folders(json_t *object, struct plan *plan, struct problem *reterr)
+{
+	json_t *layers = json_object_get(object, "layers");
+	size_t count = json_array_size(layers);
+	int status;
+
+	if (count > LIMIT_STACK)
+		return wrong(
+		    reterr, "$.workspace.layers", "has too many entries");
+	plan->folders = calloc(count + 1, sizeof(*plan->folders));
+	if (plan->folders == NULL)
+		return STATUS_NO_MEMORY;
+	status = read_folder(plan, json_object_get(object, "folder"),
+	    "$.workspace.folder", reterr);
+	for (size_t i = 0; status == STATUS_OK && i < count; i++)
+		status = read_folder(plan, json_array_get(layers, i),
+		    "$.workspace.layers", reterr);
+	return status;
+}
+
+static int
 read_workspace(json_t *object, struct plan *plan, struct problem *reterr)
 {
 	const char *path, *mode;
@@ -248,12 +294,64 @@ read_workspace(json_t *object, struct plan *plan, struct problem *reterr)
 		return status;
 	path = json_string_value(json_object_get(object, "path"));
 	mode = json_string_value(json_object_get(object, "mode"));
-	if (strcmp(mode, "direct") != 0)
-		return wrong(reterr, "$.workspace.mode", "is not \"direct\"");
 	plan->mounts[0] = (struct plan_mount){ path, path, true };
 	plan->mount_count = 1;
 	plan->has_workspace = true;
-	return check_mount(&plan->mounts[0], "$.workspace.path", reterr);
+	status = check_mount(&plan->mounts[0], "$.workspace.path", reterr);
+	if (status != STATUS_OK || strcmp(mode, "overlay") == 0)
+		return status == STATUS_OK ? read_folders(object, plan, reterr)
+					   : status;
+	if (strcmp(mode, "direct") != 0)
+		return wrong(reterr, "$.workspace.mode",
+		    "is neither \"overlay\" nor \"direct\"");
+	if (json_object_get(object, "folder") != NULL ||
+	    json_object_get(object, "layers") != NULL)
+		return wrong(reterr, "$.workspace",
+		    "has folders that only an overlay needs");
+	return STATUS_OK;
+}
+
+static int
+read_patterns(json_t *secrets, const char *name, struct plan_patterns *ret,
+    struct problem *reterr)
+{
+	json_t *list = json_object_get(secrets, name);
+	size_t count = json_array_size(list);
+
+	if (count > LIMIT_PATTERNS)
+		return wrong(reterr, "$.secrets", "has too many patterns");
+	ret->list = calloc(count + 1, sizeof(*ret->list));
+	if (ret->list == NULL)
+		return STATUS_NO_MEMORY;
+	for (size_t i = 0; i < count; i++) {
+		const char *pattern =
+		    json_string_value(json_array_get(list, i));
+		const char *fault =
+		    pattern == NULL ? "is no string" : glob_fault(pattern);
+
+		if (fault != NULL)
+			return wrong(reterr, "$.secrets",
+			    "has \"%.100s\" in %s, which %s",
+			    pattern == NULL ? "?" : pattern, name, fault);
+		ret->list[ret->count++] = pattern;
+	}
+	return STATUS_OK;
+}
+
+static int
+read_secrets(json_t *root, struct plan *plan, struct problem *reterr)
+{
+	json_t *secrets = json_object_get(root, "secrets");
+	int status = STATUS_OK;
+
+	if (secrets != NULL)
+		status = check_keys(secrets, secret_keys, COUNT(secret_keys),
+		    "$.secrets", reterr);
+	if (status == STATUS_OK)
+		status = read_patterns(secrets, "mask", &plan->mask, reterr);
+	if (status == STATUS_OK)
+		status = read_patterns(secrets, "show", &plan->show, reterr);
+	return status;
 }
 
 static int
@@ -455,7 +553,7 @@ read_network(json_t *root, struct plan *plan, struct problem *reterr)
 typedef int plan_reader(json_t *, struct plan *, struct problem *);
 
 static plan_reader *const readers[] = { read_names, read_command, read_env,
-	read_mounts, read_limits, read_network };
+	read_mounts, read_secrets, read_limits, read_network };
 
 int
 plan_parse(
@@ -500,6 +598,9 @@ plan_done(struct plan *plan)
 	free(plan->command);
 	free(plan->env);
 	free(plan->mounts);
+	free(plan->folders);
+	free(plan->mask.list);
+	free(plan->show.list);
 	json_decref(plan->document);
 	memset(plan, 0, sizeof(*plan));
 }

@@ -31,6 +31,11 @@ struct plan_variable {
 	const char *name, *value;
 };
 
+struct plan_patterns {
+	const char **list;
+	size_t count;
+};
+
 /* Everything is borrowed from document, which the plan owns. */
 struct plan {
 	struct json_t *document;
@@ -42,6 +47,14 @@ struct plan {
 	struct plan_mount *mounts;
 	size_t mount_count;
 	bool has_workspace;
+	/*
+	 * An overlay's folders: first the one that takes what is written,
+	 * then sealed layers, the topmost first.  None: writes go through.
+	 */
+	struct plan_mount *folders;
+	size_t folder_count;
+	/* Files of the workspace to hide, and not to hide: files/glob. */
+	struct plan_patterns mask, show;
 	uint64_t pids, open_files, tmp_bytes;
 	int64_t wall_ms; /* 0: no limit */
 	bool nic, nested, ptrace;

@@ -2,7 +2,6 @@
 
 #include "gateway/launch/devices.h"
 #include "gateway/launch/etc.h"
-#include "gateway/launch/fd.h"
 #include "gateway/launch/listeners.h"
 #include "gateway/launch/mounts.h"
 #include "gateway/launch/netns.h"
@@ -13,6 +12,7 @@
 #include "gateway/launch/syscalls.h"
 #include "gateway/launch/userns.h"
 #include "gateway/launch/view.h"
+#include "gateway/proc/fd.h"
 #include "gateway/proc/fdpass.h"
 #include "schema/json.h"
 #include "schema/limits.h"

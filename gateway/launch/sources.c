@@ -1,9 +1,9 @@
 #include "gateway/launch/sources.h"
 
-#include "gateway/launch/fd.h"
 #include "gateway/launch/mounts.h"
 #include "gateway/launch/plan.h"
 #include "gateway/launch/userns.h"
+#include "gateway/proc/fd.h"
 #include "schema/status.h"
 
 #include <errno.h>
@@ -94,7 +94,8 @@ open_one(const struct plan_mount *mount, struct source *source,
 	source->gid = st.st_gid;
 	source->directory = S_ISDIR(st.st_mode);
 	status = check_kind(&st, mount->source, reterr);
-	if (status != STATUS_OK || !S_ISDIR(st.st_mode))
+	/* A folder of an overlay is ours, and at no place of the view. */
+	if (status != STATUS_OK || !S_ISDIR(st.st_mode) || mount->at == NULL)
 		return status;
 	return check_contents(source->fd, mount->source, reterr);
 }
@@ -124,7 +125,9 @@ int
 sources_open(
     const struct plan *plan, struct sources *ret, struct problem *reterr)
 {
-	struct sources sources = { .count = plan->mount_count };
+	struct sources sources = { .count =
+				       plan->mount_count + plan->folder_count,
+		.mount_count = plan->mount_count };
 	int status = check_inherited(reterr);
 
 	if (status != STATUS_OK)
@@ -135,7 +138,10 @@ sources_open(
 	for (size_t i = 0; i < sources.count; i++)
 		sources.list[i] = (struct source){ .fd = -1, .tree = -1 };
 	for (size_t i = 0; status == STATUS_OK && i < sources.count; i++)
-		status = open_one(&plan->mounts[i], &sources.list[i], reterr);
+		status = open_one(i < plan->mount_count
+				      ? &plan->mounts[i]
+				      : &plan->folders[i - plan->mount_count],
+		    &sources.list[i], reterr);
 	if (status != STATUS_OK) {
 		sources_done(&sources);
 		return status;
@@ -161,21 +167,40 @@ attributes_of(const struct source *source)
 	return MOUNTS_BOUND | (source->mount->writable ? 0 : MOUNT_ATTR_RDONLY);
 }
 
+/* The last owner that was mapped: most sources have the same. */
+struct owner {
+	uid_t uid;
+	gid_t gid;
+	int userns; /* -1: none yet */
+};
+
 static int
-map_one(
-    struct source *source, const struct userns_ids *ids, struct problem *reterr)
+map_owner(struct owner *owner, const struct source *source,
+    const struct userns_ids *ids, struct problem *reterr)
 {
-	ON_SCOPE_EXIT(fd_done) int userns = -1;
+	if (owner->userns >= 0 && owner->uid == source->uid &&
+	    owner->gid == source->gid)
+		return STATUS_OK;
+	fd_done(&owner->userns);
+	owner->uid = source->uid;
+	owner->gid = source->gid;
+	return userns_for_owner(
+	    source->uid, source->gid, ids, &owner->userns, reterr);
+}
+
+static int
+map_one(struct source *source, struct owner *owner,
+    const struct userns_ids *ids, struct problem *reterr)
+{
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_IDMAP };
 	int status = mounts_copy(
 	    source->fd, "", attributes_of(source), &source->tree, reterr);
 
 	if (status == STATUS_OK)
-		status = userns_for_owner(
-		    source->uid, source->gid, ids, &userns, reterr);
+		status = map_owner(owner, source, ids, reterr);
 	if (status != STATUS_OK)
 		return status;
-	attr.userns_fd = (unsigned)userns;
+	attr.userns_fd = (unsigned)owner->userns;
 	if (mount_setattr(source->tree, "",
 		(unsigned)(AT_EMPTY_PATH | AT_RECURSIVE), &attr,
 		sizeof(attr)) != 0)
@@ -188,10 +213,12 @@ int
 sources_map(struct sources *sources, const struct plan *plan,
     struct userns_ids *ids, struct problem *reterr)
 {
+	struct owner owner = { .userns = -1 };
 	int status = STATUS_OK;
 
 	for (size_t i = 0; status == STATUS_OK && i < sources->count; i++)
-		status = map_one(&sources->list[i], ids, reterr);
+		status = map_one(&sources->list[i], &owner, ids, reterr);
+	fd_done(&owner.userns);
 	if (status == STATUS_OK)
 		return STATUS_OK;
 	for (size_t i = 0; i < sources->count; i++)
@@ -208,9 +235,8 @@ sources_map(struct sources *sources, const struct plan *plan,
 	    "exeat as one");
 }
 
-/* The same place as before the sandbox was made, seen from its own mounts. */
-static int
-reopen(const struct source *source, int *ret_tree, struct problem *reterr)
+int
+sources_reopen(const struct source *source, int *ret_fd, struct problem *reterr)
 {
 	const char *path = source->mount->source;
 	ON_SCOPE_EXIT(fd_done) int fd = open_source(path);
@@ -223,23 +249,23 @@ reopen(const struct source *source, int *ret_tree, struct problem *reterr)
 		    "%s was replaced while the sandbox was built", path);
 		return problem_cure(reterr, "start again");
 	}
-	return mounts_copy(fd, "", attributes_of(source), ret_tree, reterr);
+	*ret_fd = steal_fd(&fd);
+	return STATUS_OK;
 }
 
 int
 sources_mount(
-    struct sources *sources, struct mounts *mounts, struct problem *reterr)
+    struct source *source, struct mounts *mounts, struct problem *reterr)
 {
+	ON_SCOPE_EXIT(fd_done) int fd = -1;
 	int status = STATUS_OK;
 
-	for (size_t i = 0; status == STATUS_OK && i < sources->count; i++) {
-		struct source *source = &sources->list[i];
-
-		if (source->tree < 0)
-			status = reopen(source, &source->tree, reterr);
-		if (status == STATUS_OK)
-			status = mounts_attach(
-			    mounts, source->tree, source->mount->at, reterr);
-	}
-	return status;
+	if (source->tree < 0)
+		status = sources_reopen(source, &fd, reterr);
+	if (status == STATUS_OK && source->tree < 0)
+		status = mounts_copy(
+		    fd, "", attributes_of(source), &source->tree, reterr);
+	if (status != STATUS_OK)
+		return status;
+	return mounts_attach(mounts, source->tree, source->mount->at, reterr);
 }

@@ -8,6 +8,9 @@
  * that.  The standard descriptors, which the command inherits, must be no
  * directories either.
  *
+ * The folders of an overlay are sources too, behind the mounts in the list;
+ * they are nobody's mounts but parts of the workspace: see overlay.
+ *
  * For root the mounts are made here, outside, where root can reach them, and
  * id-mapped: the sandbox's user owns in them what their owner owns, and what
  * it makes belongs to that owner.
@@ -40,7 +43,8 @@ struct source {
 
 struct sources {
 	struct source *list;
-	size_t count;
+	size_t count; /* in all */
+	size_t mount_count; /* those before the folders of an overlay */
 };
 
 int sources_open(const struct plan *plan, struct sources *ret,
@@ -54,8 +58,13 @@ void sources_done(struct sources *sources);
 int sources_map(struct sources *sources, const struct plan *plan,
     struct userns_ids *ids, struct problem *reterr) MUST_CHECK;
 
-/* Inside: mounts them into the view, in the plan's order. */
-int sources_mount(struct sources *sources, struct mounts *mounts,
+/* Inside: whether what is at the source's path is still what was opened;
+ * gives it. */
+int sources_reopen(const struct source *source, int *ret_fd,
+    struct problem *reterr) MUST_CHECK;
+
+/* Inside: mounts one into the view. */
+int sources_mount(struct source *source, struct mounts *mounts,
     struct problem *reterr) MUST_CHECK;
 
 #endif

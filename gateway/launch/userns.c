@@ -1,6 +1,6 @@
 #include "gateway/launch/userns.h"
 
-#include "gateway/launch/fd.h"
+#include "gateway/proc/fd.h"
 #include "schema/cursor.h"
 #include "schema/status.h"
 

@@ -1,7 +1,6 @@
 #include "gateway/launch/watch.h"
 
 #include "gateway/launch/enter.h"
-#include "gateway/launch/fd.h"
 #include "gateway/launch/offer.h"
 #include "gateway/launch/outcome.h"
 #include "gateway/launch/plan.h"
@@ -9,6 +8,7 @@
 #include "gateway/launch/terminal.h"
 #include "gateway/proc/channel.h"
 #include "gateway/proc/clock.h"
+#include "gateway/proc/fd.h"
 #include "gateway/proc/fdpass.h"
 #include "gateway/proc/loop.h"
 #include "schema/limits.h"

@@ -1,6 +1,7 @@
 """Each step of a launch made to fail: the command never starts."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -15,7 +16,7 @@ CALLS = """clone3 openat2 open_tree move_mount mount_setattr fsopen fsconfig
     fsmount mount umount2 pivot_root fchdir chdir mkdirat symlinkat unlinkat
     sethostname socket bind listen setsockopt sendmsg recvmsg sendto recvfrom
     prctl capset seccomp execveat setsid pipe2 signalfd4 rt_sigprocmask
-    socketpair close_range statx fstatfs poll""".split()
+    socketpair close_range fstatfs poll""".split()
 
 
 def numbers():
@@ -44,6 +45,29 @@ class Faults(Box):
                 self.never_ran(done)
                 self.assertEqual(done.code, 125, done.err)
                 self.assertIn("could not be built", done.err)
+
+    # L06, L08: those that only an overlay needs.
+    def test_no_overlay_is_no_run(self):
+        if not os.path.exists(HEADER):
+            self.skipTest("no list of system calls: " + HEADER)
+        known = numbers()
+        for name in ("mknodat", "mkdirat", "chdir", "fsopen", "fstatfs"):
+            with self.subTest(call=name):
+                for part in ("box", "box/upper", "box/work"):
+                    os.mkdir(self.path(part))
+                    self.own(self.path(part))
+                self.write("hidden", folder="box")
+                self.write("a/.env", "secret")
+                done = self.run_box(
+                    ["touch", "ran"],
+                    workspace={"path": self.ws, "mode": "overlay",
+                               "folder": self.path("box")},
+                    gateway=["--deny", "%d:%s" %
+                             (known[name], self.path("deny_call"))])
+                self.assertFalse(self.exists("box", "upper", "ran"))
+                self.assertEqual(done.code, 125, done.err)
+                shutil.rmtree(self.path("box"), onerror=lambda f, p, e: (
+                    os.chmod(p, 0o700), shutil.rmtree(p)))
 
     # L03
     @only("user")

@@ -56,6 +56,46 @@ what_is_not_named_gets_the_narrow_default(void **state)
 }
 
 static void
+an_overlay_has_a_folder_and_layers(void **state)
+{
+	struct plan plan;
+
+	(void)state;
+	assert_int_equal(
+	    parse("{" BASE ",\"workspace\":{\"path\":\"/w\",\"mode\":"
+		  "\"overlay\",\"folder\":\"/b\",\"layers\":[\"/l2\","
+		  "\"/l1\"]},\"secrets\":{\"mask\":[\"*.x\"],\"show\":"
+		  "[\".env\"]}}",
+		&plan, NULL),
+	    STATUS_OK);
+	assert_int_equal(plan.folder_count, 3);
+	assert_string_equal(plan.folders[0].source, "/b");
+	assert_true(plan.folders[0].writable);
+	assert_string_equal(plan.folders[1].source, "/l2");
+	assert_false(plan.folders[1].writable);
+	assert_int_equal(plan.mask.count, 1);
+	assert_string_equal(plan.show.list[0], ".env");
+	plan_done(&plan);
+}
+
+static void
+folders_belong_to_an_overlay_and_are_plain(void **state)
+{
+	(void)state;
+	expect("{" BASE ",\"workspace\":{\"path\":\"/w\",\"mode\":"
+	       "\"overlay\"}}",
+	    "$.workspace.folder", "absolute path");
+	expect("{" BASE ",\"workspace\":{\"path\":\"/w\",\"mode\":"
+	       "\"overlay\",\"folder\":\"/b/../c\"}}",
+	    "$.workspace.folder", "absolute path");
+	expect("{" BASE ",\"workspace\":{\"path\":\"/w\",\"mode\":"
+	       "\"direct\",\"folder\":\"/b\"}}",
+	    "$.workspace", "only an overlay needs");
+	expect("{" BASE ",\"secrets\":{\"mask\":[\"[a]\"]}}", "$.secrets",
+	    "means nothing here");
+}
+
+static void
 everything_can_be_named(void **state)
 {
 	struct plan plan;
@@ -224,6 +264,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_not_named_gets_the_narrow_default),
+		cmocka_unit_test(an_overlay_has_a_folder_and_layers),
+		cmocka_unit_test(folders_belong_to_an_overlay_and_are_plain),
 		cmocka_unit_test(everything_can_be_named),
 		cmocka_unit_test(no_workspace_may_be_said_with_null),
 		cmocka_unit_test(keys_are_known_single_and_of_their_type),

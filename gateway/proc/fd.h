@@ -1,8 +1,8 @@
 /*
  * fd - a descriptor that closes itself at the end of its scope.
  */
-#ifndef GATEWAY_LAUNCH_FD_H
-#define GATEWAY_LAUNCH_FD_H
+#ifndef GATEWAY_PROC_FD_H
+#define GATEWAY_PROC_FD_H
 
 #include "schema/attr.h"
 
