@@ -187,6 +187,7 @@
 #define LIMIT_AUDIT_LEAVE_MS 5000 /* producers of a run that has ended */
 #define LIMIT_AUDIT_IDLE_MS 2000 /* then a writer without runs ends */
 #define LIMIT_CHECKPOINT_MS 10000 /* what root could rewrite at most */
+#define LIMIT_REPORT_SQL 8192 /* one part of a report, ours */
 #define LIMIT_SYSLOG_TEXT 16384 /* one alert; a path in it is the longest */
 #define LIMIT_QUERY_MS 30000 /* a reader holds back checkpoints */
 #define LIMIT_RESOLVE_MS 5000

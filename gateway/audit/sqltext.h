@@ -1,5 +1,5 @@
 /*
- * sqltext - the SQL files of schema/audit, compiled in.
+ * sqltext - the SQL files of schema/audit, and a style sheet, compiled in.
  *
  * deploy/cmake/sqltext.cmake writes the tables from the files at build time.
  * Each ends in an entry whose name is NULL.
@@ -15,5 +15,7 @@ struct sqltext {
 
 extern const struct sqltext sqltext_schema[]; /* in order of their numbers */
 extern const struct sqltext sqltext_questions[];
+extern const struct sqltext sqltext_report[];
+extern const struct sqltext sqltext_style[]; /* the one style sheet */
 
 #endif

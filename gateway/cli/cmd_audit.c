@@ -1,11 +1,13 @@
 #include "gateway/cli/cmd_audit.h"
 
 #include "gateway/audit/query.h"
+#include "gateway/audit/report.h"
 #include "gateway/audit/summary.h"
 #include "gateway/audit/timeline.h"
 #include "gateway/cli/attest.h"
 #include "gateway/cli/export.h"
 #include "gateway/cli/inquiry.h"
+#include "gateway/cli/page.h"
 #include "gateway/cli/print.h"
 #include "gateway/proc/clock.h"
 #include "schema/limits.h"
@@ -19,6 +21,8 @@
 static const char usage[] =
     "usage: exeat audit summary [RUN]          one screen of a run\n"
     "       exeat audit timeline [RUN]         all that a run did, in order\n"
+    "       exeat audit report [RUN] --html F  a page about a run, or with\n"
+    "                                          --since about all of them\n"
     "       exeat audit tail [-f] [-n N]       the last rows, and new ones\n"
     "       exeat audit show SEQ|REQUEST       one row or request, whole\n"
     "       exeat audit query                  the questions that have a "
@@ -36,7 +40,10 @@ static const char usage[] =
     "  --audit DB     the database (default: exeat/audit.db in\n"
     "                 $XDG_STATE_HOME)\n"
     "  --json         for programs: a line a row; summary is one object\n"
-    "  --since AGE    rows not older than 90s, 10m, 24h or 7d (query, export)\n"
+    "  --since AGE    rows not older than 90s, 10m, 24h or 7d (query, "
+    "export,\n"
+    "                 report)\n"
+    "  --html FILE    where to put a report; - is stdout\n"
     "  -f             wait for new rows, until interrupted (tail, export)\n"
     "  -n N           how many rows (tail; default 20)\n"
     "  --anchor FILE  checkpoints that were kept elsewhere (verify)\n"
@@ -265,6 +272,32 @@ run_timeline(struct query *query, struct inquiry *inquiry)
 	    PRINT_LINES);
 }
 
+/* ---- report ---- */
+
+/* Of one run, or of all since a time. */
+static int
+run_report(struct query *query, struct inquiry *inquiry)
+{
+	struct report report = { .run = "",
+		.since_us = inquiry->since_us,
+		.database = inquiry->database,
+		.version = EXEAT_VERSION };
+	struct first first;
+
+	if (inquiry->html == NULL) {
+		(void)fputs("exeat: report wants --html FILE\n", stderr);
+		return COMMAND_FAILED;
+	}
+	if (inquiry->since_us == 0 || inquiry->word != NULL) {
+		int code = find_run(query, inquiry, &first);
+
+		if (code != COMMAND_OK)
+			return code;
+		report.run = inquiry->word != NULL ? inquiry->word : first.text;
+	}
+	return page_write(query, &report, inquiry->html);
+}
+
 /* ---- tail ---- */
 
 static const char tail_lines[] =
@@ -422,6 +455,7 @@ static const struct {
 } subcommands[] = {
 	{ "summary", run_summary },
 	{ "timeline", run_timeline },
+	{ "report", run_report },
 	{ "tail", run_tail },
 	{ "show", run_show },
 	{ "query", run_query },

@@ -100,6 +100,14 @@ take_to(struct inquiry *inquiry, const char *text, struct problem *reterr)
 }
 
 static int
+take_html(struct inquiry *inquiry, const char *text, struct problem *reterr)
+{
+	(void)reterr;
+	inquiry->html = text;
+	return STATUS_OK;
+}
+
+static int
 take_key(struct inquiry *inquiry, const char *text, struct problem *reterr)
 {
 	(void)text;
@@ -146,6 +154,7 @@ static const struct {
 	{ "--anchor", true, take_anchor },
 	{ "--format", true, take_format },
 	{ "--to", true, take_to },
+	{ "--html", true, take_html },
 	{ "--key", false, take_key },
 	{ "-n", true, take_count },
 	{ "-f", false, take_follow },

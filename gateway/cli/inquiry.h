@@ -21,6 +21,7 @@ struct inquiry {
 	bool json, follow, help;
 	bool key; /* only the key is asked for (verify) */
 	const char *format; /* of an export; may be NULL */
+	const char *html; /* the file of a report; may be NULL */
 	const char *to; /* a syslog daemon (export); may be NULL */
 	const char *anchor; /* a file of checkpoints (verify); may be NULL */
 	int64_t count; /* rows of tail */

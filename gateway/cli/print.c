@@ -2,6 +2,7 @@
 
 #include "gateway/audit/query.h"
 #include "schema/json.h"
+#include "schema/visible.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -11,8 +12,7 @@
 
 enum {
 	NARROWEST = 8, /* a column is not cut further */
-	GAP = 2, /* between columns */
-	LONGEST_ESCAPE = 4 /* bytes that one byte can become */
+	GAP = 2 /* between columns */
 };
 
 /* What a cell shows: safe text, and how many places it takes. */
@@ -32,112 +32,11 @@ struct print {
 	bool broken; /* no memory, or nobody reads */
 };
 
-/* ---- text that is safe to show ---- */
-
-/* One UTF-8 sequence (RFC 3629), or false and the cursor stays. */
-static bool
-take_character(struct cursor *from, uint32_t *ret)
-{
-	static const uint32_t least[] = { 0, 0x80, 0x800, 0x10000 };
-	struct cursor at = *from;
-	uint32_t character;
-	uint8_t first, next;
-	size_t more;
-
-	if (!cursor_u8(&at, &first) || (first >= 0x80 && first < 0xc2) ||
-	    first > 0xf4)
-		return false;
-	more = first < 0x80 ? 0 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
-	character = more == 0 ? first : first & (0x3fU >> more);
-	for (size_t i = 0; i < more; i++) {
-		if (!cursor_u8(&at, &next) || (next & 0xc0) != 0x80)
-			return false;
-		character = character << 6 | (next & 0x3fU);
-	}
-	if (character < least[more] || character > 0x10ffff ||
-	    (character >= 0xd800 && character < 0xe000))
-		return false;
-	*from = at;
-	*ret = character;
-	return true;
-}
-
-/*
- * Controls of both kinds, line separators, and what turns the direction of
- * text (Unicode bidirectional formatting) or has no width.
- */
-static bool
-is_plain(uint32_t character)
-{
-	static const struct {
-		uint32_t low, high;
-	} hidden[] = {
-		{ 0x00, 0x1f },
-		{ 0x7f, 0x9f },
-		{ 0xad, 0xad },
-		{ 0x61c, 0x61c },
-		{ 0x200b, 0x200f },
-		{ 0x2028, 0x202e },
-		{ 0x2060, 0x206f },
-		{ 0xfeff, 0xfeff },
-		{ 0xe0000, 0xe0fff },
-	};
-
-	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
-		if (character >= hidden[i].low && character <= hidden[i].high)
-			return false;
-	return true;
-}
-
-static void
-put_hex(struct cursor_writer *out, uint32_t value, int digits)
-{
-	static const char hex[] = "0123456789abcdef";
-
-	while (digits-- > 0)
-		cursor_put_u8(out, (uint8_t)hex[(value >> (4 * digits)) & 15]);
-}
-
-static void
-put_escape(struct cursor_writer *out, uint32_t character)
-{
-	cursor_put_text(out, character > 0xffff ? "\\U" : "\\u");
-	put_hex(out, character, character > 0xffff ? 6 : 4);
-}
-
-/* Writes text so that it moves no cursor; gives the places it takes. */
-static size_t
-put_safe(struct cursor_writer *out, struct cursor text)
-{
-	size_t start = out->used, inside = 0;
-
-	while (!cursor_is_empty(&text)) {
-		struct cursor before = text;
-		uint32_t character;
-		uint8_t byte;
-		bool known = take_character(&text, &character);
-
-		if (known && is_plain(character)) {
-			cursor_put(out, before.at, before.left - text.left);
-			inside += before.left - text.left - 1;
-		} else if (known && character > 0xff) {
-			put_escape(out, character);
-		} else {
-			/* Byte by byte, however many it has. */
-			text = before;
-			if (!cursor_u8(&text, &byte))
-				break;
-			cursor_put_text(out, "\\x");
-			put_hex(out, byte, 2);
-		}
-	}
-	return out->used - start - inside;
-}
-
 static bool
 show(const struct query_cell *cell, struct shown *ret)
 {
-	size_t size = cell->text.left * LONGEST_ESCAPE + 32;
+	static const char hex[] = "0123456789abcdef";
+	size_t size = cell->text.left * VISIBLE_GROWTH + 32;
 	struct shown shown = { .text = calloc(1, size) };
 	struct cursor_writer out = cursor_writer_of(shown.text, size - 1);
 
@@ -157,12 +56,16 @@ show(const struct query_cell *cell, struct shown *ret)
 		break;
 	case QUERY_REAL:
 	case QUERY_TEXT:
-		shown.width = put_safe(&out, cell->text);
+		shown.width = visible_put(&out, cell->text);
 		shown.is_number = cell->type == QUERY_REAL;
 		break;
 	case QUERY_BLOB:
-		for (size_t i = 0; i < cell->text.left; i++)
-			put_hex(&out, cell->text.at[i], 2);
+		for (size_t i = 0; i < cell->text.left; i++) {
+			cursor_put_u8(
+			    &out, (uint8_t)hex[cell->text.at[i] >> 4]);
+			cursor_put_u8(
+			    &out, (uint8_t)hex[cell->text.at[i] & 15]);
+		}
 		shown.width = out.used;
 		break;
 	}
@@ -459,7 +362,7 @@ print_cut(FILE *out, const struct shown *shown, size_t width)
 	uint32_t character;
 
 	for (size_t i = 0; i + 1 < width; i++)
-		if (!take_character(&text, &character))
+		if (!visible_take(&text, &character))
 			break;
 	return fprintf(out, "%.*s…", (int)((const char *)text.at - start),
 		   start) >= 0;
