@@ -163,6 +163,11 @@
 #define LIMIT_HTTP_METHOD 32
 #define LIMIT_CHUNK_LINE 4096 /* size and the extensions that we drop */
 #define LIMIT_HTTP_TRAILERS 16384 /* a few checksums and signatures */
+#define LIMIT_AWS_PARAMETERS 128 /* of a query that is to be signed */
+#define LIMIT_AWS_LINE 4096 /* of a signed chunk or its trailers */
+#define LIMIT_NEEDLES 64 /* placeholders of a run, or what was put in one */
+#define LIMIT_NEEDLE 8192 /* the longest token a head could take */
+#define LIMIT_NEEDLE_LEAST 8 /* shorter ones are found by accident */
 #define LIMIT_DNS_MESSAGE 4096
 
 /* Buffers. */
