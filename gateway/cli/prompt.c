@@ -142,11 +142,13 @@ show(const struct prompt *prompt, const struct approval_question *question)
 		say(prompt, text);
 }
 
-/* Its keys are ours only while we are the foreground. */
+/* Its keys are ours only while we are the foreground, and the command does
+ * not read them. */
 static bool
 is_ours(const struct prompt *prompt)
 {
-	return tcgetpgrp(prompt->terminal) == getpgrp();
+	return isatty(STDIN_FILENO) == 0 &&
+	       tcgetpgrp(prompt->terminal) == getpgrp();
 }
 
 static void

@@ -24,11 +24,14 @@
 #include "gateway/launch/netns.h"
 #include "gateway/launch/outcome.h"
 #include "gateway/launch/overlay.h"
+#include "gateway/launch/pipes.h"
 #include "gateway/launch/plan.h"
 #include "gateway/launch/privs.h"
+#include "gateway/launch/pts.h"
 #include "gateway/launch/redirect.h"
 #include "gateway/launch/sources.h"
 #include "gateway/launch/syscalls.h"
+#include "gateway/launch/terminal.h"
 #include "gateway/launch/trust.h"
 #include "gateway/launch/userns.h"
 #include "gateway/launch/view.h"
@@ -53,6 +56,7 @@
 struct entry {
 	const struct plan *plan;
 	const struct terminal *terminal;
+	const struct pipes *pipes;
 	struct userns_ids ids;
 	struct sources sources;
 	struct mounts mounts;
@@ -60,6 +64,7 @@ struct entry {
 	int program; /* this program, to become init */
 	int control; /* the inside's end of the pair */
 	int gate[2]; /* the command reads a byte before it runs */
+	int slave; /* the sandbox's terminal; -1: it has none */
 };
 
 typedef int entry_step(struct entry *, struct problem *);
@@ -258,6 +263,26 @@ make_environment(struct entry *entry, struct problem *reterr)
 	return STATUS_OK;
 }
 
+static int
+make_terminal(struct entry *entry, struct problem *reterr)
+{
+	struct report report = { .kind = REPORT_TERMINAL,
+		.stage = STAGE_TERMINAL };
+	int master, status;
+
+	if (!terminal_is_there(entry->terminal))
+		return STATUS_OK;
+	status = pts_open(
+	    terminal_look(entry->terminal), &master, &entry->slave, reterr);
+	if (status != STATUS_OK)
+		return status;
+	status = report_send(entry->control, &report, &master);
+	(void)close(master);
+	return status == STATUS_OK
+		   ? STATUS_OK
+		   : problem_errno(reterr, "cannot pass the terminal out");
+}
+
 static const struct step inside[] = {
 	{ STAGE_IDENTITY, take_identity },
 	{ STAGE_NETWORK, make_network },
@@ -271,6 +296,7 @@ static const struct step inside[] = {
 	{ STAGE_MASKS, mask_secrets },
 	{ STAGE_TRUST, lay_trust },
 	{ STAGE_PIVOT, change_root },
+	{ STAGE_TERMINAL, make_terminal },
 	{ STAGE_INIT, make_environment },
 };
 
@@ -282,7 +308,14 @@ enter_terminal(struct entry *entry, struct problem *reterr)
 	struct sigaction action = { .sa_handler = SIG_DFL };
 	sigset_t none;
 
-	if (terminal_enter(entry->terminal, reterr) != STATUS_OK)
+	if (pipes_enter(entry->pipes, reterr) != STATUS_OK)
+		return STATUS_PROBLEM;
+
+	if (entry->slave < 0) {
+		if (setsid() < 0)
+			return problem_errno(reterr, "cannot make a session");
+	} else if (pts_enter(entry->slave, terminal_replaced(entry->terminal),
+		       reterr) != STATUS_OK)
 		return STATUS_PROBLEM;
 	for (int number = 1; number < NSIG; number++)
 		(void)sigaction(number, &action, NULL);
@@ -462,6 +495,9 @@ open_outside(struct entry *entry, int pair[2], enum stage *ret_stage,
 	if (status == STATUS_OK && entry->ids.switched)
 		status = sources_map(
 		    &entry->sources, entry->plan, &entry->ids, reterr);
+	if (status == STATUS_OK && entry->ids.switched)
+		status = pipes_give(
+		    entry->pipes, entry->ids.uid, entry->ids.gid, reterr);
 	if (status != STATUS_OK)
 		return status;
 	*ret_stage = STAGE_NAMESPACES;
@@ -500,13 +536,15 @@ start_inside(struct entry *entry, struct entered *entered, int control,
 }
 
 int
-enter_start(const struct plan *plan, const struct terminal *terminal,
-    struct entered *ret, enum stage *ret_stage, struct problem *reterr)
+enter_start(const struct enter_order *order, struct entered *ret,
+    enum stage *ret_stage, struct problem *reterr)
 {
-	struct entry entry = { .plan = plan,
-		.terminal = terminal,
+	struct entry entry = { .plan = order->plan,
+		.terminal = order->terminal,
+		.pipes = order->pipes,
 		.ids = userns_ids(),
 		.program = -1,
+		.slave = -1,
 		.mounts = { -1, -1, -1 } };
 	struct entered entered = { .child = { -1, -1 }, .control = -1 };
 	int pair[2] = { -1, -1 };

@@ -11,10 +11,11 @@
 #define GATEWAY_LAUNCH_ENTER_H
 
 #include "gateway/launch/report.h"
-#include "gateway/launch/terminal.h"
 #include "gateway/launch/userns.h"
 
+struct pipes;
 struct plan;
+struct terminal;
 
 /* A sandbox as the launcher sees it from outside. */
 struct entered {
@@ -22,13 +23,18 @@ struct entered {
 	int control; /* our end of the pair, non-blocking */
 };
 
+/* What there is outside, borrowed. */
+struct enter_order {
+	const struct plan *plan;
+	const struct terminal *terminal;
+	const struct pipes *pipes;
+};
+
 /*
- * Borrows plan and terminal.  On failure *ret_stage says which step it was,
- * and there is no process.
+ * On failure *ret_stage says which step it was, and there is no process.
  */
-int enter_start(const struct plan *plan, const struct terminal *terminal,
-    struct entered *ret, enum stage *ret_stage, struct problem *reterr)
-    MUST_CHECK;
+int enter_start(const struct enter_order *order, struct entered *ret,
+    enum stage *ret_stage, struct problem *reterr) MUST_CHECK;
 
 /* Kills what still runs, waits for it, and closes. */
 void entered_done(struct entered *entered);

@@ -45,6 +45,7 @@ static const unsigned char descriptors[] = {
 	[REPORT_SIGNAL] = 0,
 	[REPORT_SIGNAL_GROUP] = 0,
 	[REPORT_LISTENERS] = HANDOFF_FD_COUNT,
+	[REPORT_TERMINAL] = 1,
 	[REPORT_HIDDEN] = 0,
 	[REPORT_DEGRADED] = 0,
 	[REPORT_READY] = 0,

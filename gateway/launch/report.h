@@ -55,6 +55,7 @@ enum report_kind {
 	REPORT_SIGNAL_GROUP, /* the same, for its process group */
 	/* to the outside */
 	REPORT_LISTENERS, /* HANDOFF_FD_COUNT descriptors */
+	REPORT_TERMINAL, /* one descriptor: the master of its terminal */
 	REPORT_HIDDEN, /* text: a file of the workspace that is not shown */
 	REPORT_DEGRADED, /* text: what is missing, in a sentence */
 	REPORT_READY, /* all is built; the command waits for REPORT_RUN */

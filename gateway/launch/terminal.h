@@ -1,46 +1,62 @@
 /*
- * terminal - the user's terminal lent to the sandboxed program, and taken
- * back whatever happens.
+ * terminal - the user's terminal on one side, the sandbox's own on the other.
  *
- * The program keeps the terminal it was started on, in a process group of its
- * own that becomes the foreground: so job control works, Ctrl-C reaches the
- * program and not the launcher, and Ctrl-Z stops both.  What a shared session
- * would allow beyond that, typing into the terminal by TIOCSTI, the system
- * call filter denies.  When standard input is no terminal of ours, the
- * program gets a session of its own and no terminal at all.
+ * No program in the sandbox ever holds the terminal it was started on: what
+ * it prints is copied out, what is typed is copied in.  When keys and screen
+ * are both that terminal it is set raw, and every key goes through: Ctrl-C
+ * and Ctrl-Z are for the sandbox's own foreground.  When only some of the
+ * standard descriptors are a terminal, it stays as it is, and lines go in.
+ *
+ * The terminal is put back at the end, when the command stops, and, by a
+ * process that does nothing else, when this program is killed.  Where there
+ * is no terminal nothing of this happens: descriptors are handed on.
  */
 #ifndef GATEWAY_LAUNCH_TERMINAL_H
 #define GATEWAY_LAUNCH_TERMINAL_H
 
+#include "gateway/launch/pts.h"
 #include "schema/attr.h"
 #include "schema/problem.h"
 
 #include <stdbool.h>
-#include <sys/types.h>
-#include <termios.h>
 
-struct terminal {
-	bool shared; /* standard input is the terminal of our session */
-	bool lent; /* and we are in its foreground, so we can lend it */
-	pid_t ours; /* our process group */
-	pid_t theirs; /* who was in the foreground when it stopped */
-	struct termios settings; /* as they were before */
-};
+struct loop;
+struct terminal;
 
-/* Outside, before anything is started. */
-struct terminal terminal_look(void);
-
-/* Inside, in the program to be: its group or session, and the foreground. */
-int terminal_enter(const struct terminal *terminal, struct problem *reterr)
+/*
+ * Looks at the standard descriptors.  wanted is false for a terminal that is
+ * never set raw.
+ */
+int terminal_new(bool wanted, struct terminal **ret, struct problem *reterr)
     MUST_CHECK;
 
-/* Outside: the program stopped; take the terminal and stop like it. */
+/* Puts everything back, and copies what was still on its way out. */
+void terminal_free(struct terminal *terminal);
+
+/* Whether the sandbox is to have one; which descriptors it stands for, and
+ * how it is to look. */
+bool terminal_is_there(const struct terminal *terminal);
+/* Whether its other end is still to come. */
+bool terminal_waits(const struct terminal *terminal);
+
+const bool *terminal_replaced(const struct terminal *terminal);
+const struct pts_look *terminal_look(const struct terminal *terminal);
+
+/* Takes master, the other end of the sandbox's terminal, and begins. */
+int terminal_begin(struct terminal *terminal, struct loop *loop, int master,
+    struct problem *reterr) MUST_CHECK;
+
+/* The command stopped: give the user the terminal and stop like it. */
 void terminal_stop(struct terminal *terminal);
 
-/* Outside, once we go on: the terminal is theirs again. */
+/* We go on. */
 void terminal_resume(struct terminal *terminal);
 
-/* Outside, at the end. */
-void terminal_restore(struct terminal *terminal);
+/* As if the key of SIGINT, SIGQUIT or SIGTSTP were pressed in there; false
+ * when the sandbox has no terminal. */
+bool terminal_signal(struct terminal *terminal, int number);
+
+/* The window has another size. */
+void terminal_resize(struct terminal *terminal);
 
 #endif

@@ -3,6 +3,7 @@
 #include "gateway/launch/enter.h"
 #include "gateway/launch/offer.h"
 #include "gateway/launch/outcome.h"
+#include "gateway/launch/pipes.h"
 #include "gateway/launch/plan.h"
 #include "gateway/launch/report.h"
 #include "gateway/launch/terminal.h"
@@ -22,7 +23,7 @@
 #include <unistd.h>
 
 static const int forwarded[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1,
-	SIGUSR2, SIGWINCH, SIGCONT };
+	SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP };
 
 enum watch_state {
 	WATCH_BUILDING, /* until the command starts */
@@ -34,7 +35,8 @@ enum watch_state {
 struct watch {
 	const struct plan *plan;
 	struct outcome *outcome;
-	struct terminal terminal;
+	struct terminal *terminal;
+	struct pipes *pipes;
 	struct entered entered;
 	struct loop *loop;
 	struct channel *parent;
@@ -44,6 +46,7 @@ struct watch {
 	int64_t started_us;
 	bool offered, trusted;
 	bool ready, go; /* the inside is, and the parent said so */
+	bool stops; /* we were told to stop, and wait for the command to */
 };
 
 static void
@@ -96,6 +99,17 @@ on_listeners(
 	if (offer_send(watch->gateway, fds->fds, &problem) != STATUS_OK)
 		fail(watch, STAGE_HANDOFF, &problem);
 	watch->offered = true;
+}
+
+static void
+on_terminal(
+    struct watch *watch, const struct report *report, struct fdpass *fds)
+{
+	struct problem problem = { 0 };
+
+	if (terminal_begin(watch->terminal, watch->loop, fdpass_take(fds, 0),
+		&problem) != STATUS_OK)
+		fail(watch, report->stage, &problem);
 }
 
 static void
@@ -167,7 +181,10 @@ on_stopped(struct watch *watch, const struct report *report, struct fdpass *fds)
 {
 	(void)report;
 	(void)fds;
-	terminal_stop(&watch->terminal);
+	if (!watch->stops && !terminal_is_there(watch->terminal))
+		return;
+	watch->stops = false;
+	terminal_stop(watch->terminal);
 }
 
 static void
@@ -181,6 +198,7 @@ on_ended(struct watch *watch, const struct report *report, struct fdpass *fds)
 /* NULL: only we may say that. */
 static watch_report *const handlers[REPORT_COUNT] = {
 	[REPORT_LISTENERS] = on_listeners,
+	[REPORT_TERMINAL] = on_terminal,
 	[REPORT_HIDDEN] = on_hidden,
 	[REPORT_DEGRADED] = on_degraded,
 	[REPORT_READY] = on_ready,
@@ -197,6 +215,8 @@ is_in_order(const struct watch *watch, enum report_kind kind)
 	switch (kind) {
 	case REPORT_LISTENERS:
 		return !watch->offered;
+	case REPORT_TERMINAL:
+		return terminal_waits(watch->terminal);
 	case REPORT_READY:
 		return watch->trusted && !watch->ready;
 	case REPORT_STARTED:
@@ -366,6 +386,25 @@ abort_building(struct watch *watch, int number)
 	end(watch);
 }
 
+/* A terminal speaks to a group, and so does whoever lets us go on. */
+static void
+pass_on(struct watch *watch, int number, bool from_terminal)
+{
+	bool group = from_terminal || number == SIGCONT || number == SIGTSTP;
+
+	watch->stops = number == SIGTSTP;
+	/* The new size of its own terminal tells it. */
+	if (number == SIGWINCH && terminal_is_there(watch->terminal))
+		return;
+	if (group && terminal_signal(watch->terminal, number))
+		return;
+	/* A session without a terminal is only stopped by what cannot be
+	 * refused. */
+	if (number == SIGTSTP)
+		number = SIGSTOP;
+	send_signal(watch, group ? REPORT_SIGNAL_GROUP : REPORT_SIGNAL, number);
+}
+
 static void
 hear_signal(struct watch *watch)
 {
@@ -380,12 +419,10 @@ hear_signal(struct watch *watch)
 		return;
 	}
 	if (number == SIGCONT)
-		terminal_resume(&watch->terminal);
-	/* A terminal speaks to a group, and so does whoever lets us go on. */
-	if (info.ssi_code == SI_KERNEL || number == SIGCONT)
-		send_signal(watch, REPORT_SIGNAL_GROUP, number);
-	else
-		send_signal(watch, REPORT_SIGNAL, number);
+		terminal_resume(watch->terminal);
+	if (number == SIGWINCH)
+		terminal_resize(watch->terminal);
+	pass_on(watch, number, info.ssi_code == SI_KERNEL);
 }
 
 static void
@@ -483,19 +520,26 @@ open_watch(struct watch *watch, int parent, struct problem *reterr)
 	if (watch->parent == NULL || watch->timer == NULL ||
 	    watch->signalled == NULL || watch->answered == NULL)
 		return problem_set(reterr, "there is no memory for a loop");
-	return STATUS_OK;
+	if (terminal_new(true, &watch->terminal, reterr) != STATUS_OK)
+		return STATUS_PROBLEM;
+	return pipes_new(&watch->pipes, reterr);
 }
 
 /* From the sandbox's birth to its end. */
 static int
 attend(struct watch *watch, enum stage *ret_stage, struct problem *reterr)
 {
-	int status = enter_start(
-	    watch->plan, &watch->terminal, &watch->entered, ret_stage, reterr);
+	struct enter_order order = { .plan = watch->plan,
+		.terminal = watch->terminal,
+		.pipes = watch->pipes };
+	int status = enter_start(&order, &watch->entered, ret_stage, reterr);
 
 	if (status != STATUS_OK)
 		return status;
 	(void)prctl(PR_SET_DUMPABLE, 0);
+	status = pipes_begin(watch->pipes, watch->loop, reterr);
+	if (status != STATUS_OK)
+		return status;
 	watch->inside = listen_to(watch, watch->entered.control);
 	watch->first = listen_to(watch, watch->entered.child.pidfd);
 	arm(watch, LIMIT_SIBLING_MS);
@@ -525,7 +569,6 @@ watch_run(
 {
 	struct watch watch = { .plan = plan,
 		.outcome = outcome,
-		.terminal = terminal_look(),
 		.entered = { .child = { -1, -1 }, .control = -1 },
 		.gateway = gateway,
 		.started_us = clock_monotonic_us() };
@@ -538,7 +581,8 @@ watch_run(
 	if (status != STATUS_OK)
 		outcome_failed(outcome, stage, OUTCOME_CODE_FAILED, &problem);
 	entered_done(&watch.entered);
-	terminal_restore(&watch.terminal);
+	terminal_free(watch.terminal);
+	pipes_free(watch.pipes);
 	close_watch(&watch);
 	outcome->wall_ms = (clock_monotonic_us() - watch.started_us) / 1000;
 }

@@ -1,13 +1,9 @@
 """The life of a sandbox: codes, signals, processes, what it may not do."""
 import os
-import pty
-import re
-import select
 import shutil
 import signal
 import subprocess
 import sys
-import termios
 
 sys.path.insert(0, os.path.dirname(__file__))
 import box
@@ -205,92 +201,6 @@ except OSError as e:
     def test_no_program_outside_is_run(self):
         done = self.run_box(["true"], before=["env", "-i", "PATH="])
         self.assert_ran(done)
-
-
-class Terminal(Box):
-    def on_terminal(self, script, keys=b""):
-        """On a pseudo-terminal whose session leader starts the launcher."""
-        argv = self.argv(["bash", "--norc", "-c", script])
-        self.clean()
-        pid, master = pty.fork()
-        if pid == 0:
-            before = termios.tcgetattr(0)
-            code = subprocess.call(argv)
-            after = termios.tcgetattr(0)
-            same = before == after and os.tcgetpgrp(0) == os.getpgrp()
-            os._exit(code if same else 90)
-        out = b""
-        while True:
-            if keys and keys[0] in out:
-                os.write(master, keys[1])
-                keys = keys[2:]
-            try:
-                got = os.read(master, 4096)
-            except OSError:
-                break
-            if not got:
-                break
-            out += got
-        os.close(master)
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), \
-            out.decode(errors="replace")
-
-    # L20, L21, L23
-    def test_job_control_works_and_the_terminal_is_given_back(self):
-        for shell in ("bash --norc -i", "sh -i"):
-            code, out = self.on_terminal(
-                "%s -c 'stty -echo raw; echo here; exit 5'" % shell)
-            self.assertEqual(code, 5, out)
-            self.assertIn("here", out)
-            self.assertNotRegex(out, "job control|process group")
-
-    # L37
-    def test_ctrl_c_reaches_the_foreground_only(self):
-        code, out = self.on_terminal(
-            "trap 'echo caught; exit 7' INT; echo ready; "
-            "while :; do sleep 0.05; done",
-            [b"ready", b"\x03"])
-        self.assertEqual(code, 7, out)
-        self.assertEqual(len(re.findall("caught", out)), 1, out)
-
-    def test_ctrl_z_stops_the_job_and_fg_goes_on(self):
-        """The launcher as a job of an interactive shell."""
-        job = self.path("job")
-        argv = self.argv(["bash", "--norc", "-c",
-                          "trap 'echo continued' CONT; echo begun; "
-                          "while :; do sleep 0.05; done"])
-        with open(job, "w") as out:
-            out.write("#!/bin/sh\nexec " + " ".join(argv) + "\n")
-        os.chmod(job, 0o755)
-        self.clean()
-        pid, master = pty.fork()
-        if pid == 0:
-            os.execvpe("bash", ["bash", "--norc", "-i"],
-                       {**os.environ, "PS1": "prompt> "})
-        for sees, sends in ((b"prompt> ", job + "\n"), (b"begun", "\x1a"),
-                            (b"Stopped", "fg\n"),
-                            (b"continued", "\x1a"),
-                            (b"Stopped", "bg; kill -9 %1; echo en''d\n"),
-                            (b"end", "exit\n")):
-            self.expect(master, sees)
-            os.write(master, sends.encode())
-        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
-        os.close(master)
-
-    def expect(self, master, words):
-        out = b""
-        while words not in out:
-            ready = select.select([master], [], [], 60)[0]
-            self.assertTrue(ready, out)
-            out += os.read(master, 4096)
-
-    def test_nothing_can_be_typed_into_the_terminal(self):
-        code, out = self.on_terminal(
-            "python3 -c 'import fcntl, termios\n"
-            "try: fcntl.ioctl(0, termios.TIOCSTI, b\"x\"); print(\"typed\")\n"
-            "except OSError as e: print(\"errno\", e.errno)'")
-        self.assertNotIn("typed", out)
-        self.assertIn("errno 1\r\n", out)
 
 
 if __name__ == "__main__":
