@@ -108,6 +108,8 @@
 #define LIMIT_AUDIT_PRODUCERS 16 /* of one run; three are usual */
 #define LIMIT_AUDIT_STRINGS 200000 /* ids the writer remembers, 40 MiB */
 #define LIMIT_AUDIT_LAYERS 1024 /* policies a run may load in its life */
+#define LIMIT_SEGMENT_ROWS 8000000 /* 2 GB: indexed in a minute, copied in one */
+#define LIMIT_SEGMENTS 4096 /* 33 thousand million rows, 8 TB */
 #define LIMIT_ANCHOR_BYTES 67108864 /* a month of checkpoints */
 #define LIMIT_FINDINGS 200 /* of verify; more than a person reads */
 #define LIMIT_QUERY_ROWS 10000 /* more than a person reads at once */

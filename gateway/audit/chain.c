@@ -5,6 +5,7 @@
 #include "gateway/audit/checkpoint.h"
 #include "gateway/audit/merkle.h"
 #include "gateway/audit/segment.h"
+#include "gateway/audit/start.h"
 #include "gateway/proc/clock.h"
 #include "schema/event.h"
 #include "schema/status.h"
@@ -31,12 +32,15 @@ struct chain_state {
 	int64_t checkpoint; /* size of the newest, or 0 */
 	int64_t checkpoint_us; /* by the monotonic clock; 0: not by us */
 	bool names_told; /* a block has the names as they are */
+	bool begun; /* this segment has a block */
 };
 
 struct chain {
 	struct segment *segment;
 	struct digester *digester;
 	struct signer *signer;
+	unsigned char name[CHECKPOINT_ORIGIN];
+	size_t name_length;
 	char origin[CHECKPOINT_ORIGIN];
 	struct digest names;
 	struct chain_state state, kept;
@@ -143,14 +147,18 @@ static bool
 read_last_block(struct chain *chain)
 {
 	struct block named = { .has_names = false };
+	int64_t blocks;
 
 	if (!read_block(chain, "SELECT * FROM block ORDER BY no DESC LIMIT 1",
 		&chain->state.last) ||
 	    !read_block(chain,
 		"SELECT * FROM block WHERE names IS NOT NULL ORDER BY no DESC "
 		"LIMIT 1",
-		&named))
+		&named) ||
+	    !segment_number(chain->segment,
+		"SELECT count(*) FROM (SELECT 1 FROM block LIMIT 1)", &blocks))
 		return false;
+	chain->state.begun = blocks > 0;
 	chain->state.names_told =
 	    named.has_names && digest_equals(&named.names, &chain->names);
 	return true;
@@ -166,33 +174,67 @@ read_tree(struct chain *chain)
 	    (length > 0 &&
 		!merkle_read(cursor_of(bytes, length), &chain->state.tree)))
 		return false;
-	return chain->state.tree.size == (uint64_t)chain->state.last.no &&
-	       segment_number(chain->segment,
-		   "SELECT ifnull(max(size), 0) FROM checkpoint",
-		   &chain->state.checkpoint);
+	return chain->state.tree.size == (uint64_t)chain->state.last.no;
+}
+
+static bool
+read_checkpoint(struct chain *chain)
+{
+	int64_t newest;
+
+	if (!segment_number(chain->segment,
+		"SELECT ifnull(max(size), 0) FROM checkpoint", &newest))
+		return false;
+	if (newest > 0)
+		chain->state.checkpoint = newest;
+	return true;
+}
+
+/* Where a segment that is not the first goes on. */
+static bool
+read_start(struct chain *chain)
+{
+	unsigned char bytes[START_ROOM];
+	struct start start;
+	size_t length;
+
+	if (!read_meta(chain, "start", bytes, sizeof(bytes), &length) ||
+	    !start_read(cursor_of(bytes, length), &start))
+		return false;
+	/* Its dictionaries begin anew: no id is covered. */
+	chain->state.last = (struct block){ .no = (int64_t)start.tree.size,
+		.last_seq = start.last_seq,
+		.last_us = start.last_us,
+		.hash = start.hash };
+	chain->state.tree = start.tree;
+	chain->state.checkpoint = start.checkpoint;
+	return true;
 }
 
 /* The digest of the names, and what the first block is linked to. */
 static bool
 read_fixed(struct chain *chain)
 {
-	unsigned char name[CHECKPOINT_ORIGIN];
-	size_t length;
+	struct cursor name;
 	int64_t number;
 	sqlite3_stmt *statement =
 	    segment_prepare(chain->segment, leaf_names_sql);
 	bool well = statement != NULL && leaf_names(chain->digester, statement);
 
 	(void)sqlite3_finalize(statement);
-	if (!well || !read_meta(chain, "chain", name, sizeof(name), &length) ||
+	if (!well ||
+	    !read_meta(chain, "chain", chain->name, sizeof(chain->name),
+		&chain->name_length) ||
 	    !segment_number(chain->segment,
-		"SELECT v FROM meta WHERE k = 'segment'", &number) ||
-	    checkpoint_origin(cursor_of(name, length), chain->origin) !=
-		STATUS_OK)
+		"SELECT v FROM meta WHERE k = 'segment'", &number))
+		return false;
+	name = chain_name(chain);
+	if (checkpoint_origin(name, chain->origin) != STATUS_OK)
 		return false;
 	digester_end(chain->digester, &chain->names);
-	block_genesis(chain->digester, cursor_of(name, length), number,
-	    &chain->state.last.hash);
+	if (number > 1)
+		return read_start(chain) && digester_is_well(chain->digester);
+	block_genesis(chain->digester, name, number, &chain->state.last.hash);
 	return digester_is_well(chain->digester);
 }
 
@@ -235,7 +277,7 @@ chain_open(const char *path, struct segment *segment, struct chain **ret,
 	chain->digester = digester_new();
 	if (chain->digester == NULL || !prepare_all(chain) ||
 	    !read_fixed(chain) || !read_last_block(chain) ||
-	    !read_tree(chain)) {
+	    !read_tree(chain) || !read_checkpoint(chain)) {
 		(void)problem_set(reterr, "the blocks of %s are damaged", path);
 		(void)problem_cure(reterr,
 		    "See exeat audit verify; begin another audit with "
@@ -262,6 +304,42 @@ chain_close(struct chain *chain)
 	digester_free(chain->digester);
 	signer_free(chain->signer);
 	free(chain);
+}
+
+int64_t
+chain_last_seq(const struct chain *chain)
+{
+	return chain->kept.last.last_seq;
+}
+
+bool
+chain_is_new(const struct chain *chain)
+{
+	return !chain->kept.begun;
+}
+
+void
+chain_start(const struct chain *chain, struct start *ret)
+{
+	const struct chain_state *state = &chain->kept;
+
+	*ret = (struct start){ .last_seq = state->last.last_seq,
+		.last_us = state->last.last_us,
+		.checkpoint = state->checkpoint,
+		.hash = state->last.hash,
+		.tree = state->tree };
+}
+
+struct cursor
+chain_name(const struct chain *chain)
+{
+	return cursor_of(chain->name, chain->name_length);
+}
+
+struct cursor
+chain_key(const struct chain *chain)
+{
+	return cursor_of(signer_public(chain->signer), SIGNER_KEY);
 }
 
 /* ---- one block ---- */
@@ -309,7 +387,7 @@ add_entries(struct chain *chain, enum leaf_table table)
 	struct digest leaf;
 	int result;
 
-	binding_id(&binding, chain->state.last.no == 0 ? INT64_MIN : last + 1);
+	binding_id(&binding, chain->state.begun ? last + 1 : INT64_MIN);
 	binding_id(&binding, INT64_MAX);
 	if (binding.failed)
 		return STATUS_SYSTEM;
@@ -439,6 +517,7 @@ chain_seal(struct chain *chain)
 		return STATUS_SYSTEM;
 	chain->state.last = chain->block;
 	chain->state.names_told = true;
+	chain->state.begun = true;
 	return status;
 }
 

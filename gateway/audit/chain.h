@@ -13,6 +13,7 @@
 #ifndef GATEWAY_AUDIT_CHAIN_H
 #define GATEWAY_AUDIT_CHAIN_H
 
+#include "schema/cursor.h"
 #include "schema/problem.h"
 
 #include <stdbool.h>
@@ -22,11 +23,23 @@ struct chain;
 struct event;
 struct leaf_keys;
 struct segment;
+struct start;
 
-/* Borrows segment; path is the database's, for the key beside it. */
+/* Borrows segment; path is the audit's, for the key beside it. */
 int chain_open(const char *path, struct segment *segment, struct chain **ret,
     struct problem *reterr) MUST_CHECK;
 void chain_close(struct chain *chain);
+
+/* The last row that a block has, in this segment or before it; 0 is none. */
+int64_t chain_last_seq(const struct chain *chain);
+
+/* Whether this segment has no block yet. */
+bool chain_is_new(const struct chain *chain);
+
+/* What the next segment is told; borrows from chain. */
+void chain_start(const struct chain *chain, struct start *ret);
+struct cursor chain_name(const struct chain *chain);
+struct cursor chain_key(const struct chain *chain);
 
 void chain_begin(struct chain *chain);
 void chain_row(struct chain *chain, int64_t seq, const struct event *event,

@@ -93,6 +93,7 @@ static void
 client_free(struct client *client)
 {
 	drop_producers(client);
+	store_forget_run(writer_store(client->clients->writer), &client->run);
 	writer_leave(&client->parent.source);
 	channel_free(client->parent.source.channel);
 	loop_undefer(writer_loop(client->clients->writer), &client->freeing);
@@ -425,7 +426,6 @@ take_run(struct client *client, struct cursor body, int fd)
 		end_bad(&client->parent, "a run that is not new");
 		return;
 	}
-	client->run.id = store_run_id(writer_store(writer));
 	client->run.about = about;
 	if (about.detail.left > 0)
 		memcpy(client->detail, about.detail.at, about.detail.left);

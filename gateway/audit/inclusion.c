@@ -1,6 +1,8 @@
 #include "gateway/audit/inclusion.h"
 
+#include "gateway/audit/identity.h"
 #include "gateway/audit/query.h"
+#include "gateway/audit/shelf.h"
 #include "schema/status.h"
 
 #include <inttypes.h>
@@ -13,6 +15,7 @@ struct maker {
 	struct digester *digester;
 	struct inclusion *proof;
 	struct block before; /* no is 0 when the row's block is the first */
+	struct merkle before_us; /* the tree when this segment began */
 	bool broken; /* the file cannot be read */
 };
 
@@ -146,7 +149,12 @@ make_block_path(struct maker *maker)
 
 	merkle_path_begin(&proof->block_path, (uint64_t)proof->block.no - 1,
 	    (uint64_t)proof->size);
-	for (int64_t fed = 0; fed < proof->size; fed++) {
+	/* Blocks of segments before this one count as the subtrees they made.
+	 */
+	merkle_path_skip(
+	    &proof->block_path, maker->digester, &maker->before_us);
+	for (int64_t fed = (int64_t)maker->before_us.size; fed < proof->size;
+	     fed++) {
 		if (!step(maker, statement) || !block_read(statement, &block)) {
 			maker->broken = true;
 			break;
@@ -218,12 +226,25 @@ find_checkpoint(struct maker *maker, struct problem *reterr)
 }
 
 static int
+read_start(struct maker *maker, struct problem *reterr)
+{
+	struct identity identity;
+	int status = identity_read(maker->db, &identity, reterr);
+
+	if (status == STATUS_OK && identity.segment > 1)
+		maker->before_us = identity.start.tree;
+	return status;
+}
+
+static int
 make(struct maker *maker, int64_t seq, struct problem *reterr)
 {
 	int status = find_block(maker, seq, reterr);
 
 	if (status == STATUS_OK && !maker->broken)
 		status = find_checkpoint(maker, reterr);
+	if (status == STATUS_OK)
+		status = read_start(maker, reterr);
 	if (status == STATUS_OK && !maker->broken) {
 		make_row_path(maker, seq);
 		make_block_path(maker);
@@ -235,30 +256,52 @@ make(struct maker *maker, int64_t seq, struct problem *reterr)
 	return status;
 }
 
+/* From one segment, which holds the block and a checkpoint over it. */
+static int
+make_from(struct query *segment, int64_t seq, struct inclusion *ret,
+    struct problem *reterr)
+{
+	struct maker maker = { .db = query_unguarded(segment), .proof = ret };
+	int status;
+
+	maker.digester = digester_new();
+	if (maker.digester == NULL)
+		return problem_set(reterr, "no memory for a proof");
+	if (sqlite3_exec(maker.db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK) {
+		status = make(&maker, seq, reterr);
+		(void)sqlite3_exec(maker.db, "COMMIT", NULL, NULL, NULL);
+	} else
+		status = problem_set(reterr, "cannot read the audit: %s",
+		    sqlite3_errmsg(maker.db));
+	digester_free(maker.digester);
+	return status;
+}
+
 int
 inclusion_make(struct query *query, int64_t seq, struct inclusion *ret,
     struct problem *reterr)
 {
-	struct maker maker = { .db = query_unguarded(query) };
-	int status;
+	struct inclusion *proof = calloc(1, sizeof(*proof));
+	size_t left = query_shelf(query)->count;
+	int status = STATUS_NOT_FOUND;
 
-	maker.digester = digester_new();
-	maker.proof = calloc(1, sizeof(*maker.proof));
-	if (maker.digester == NULL || maker.proof == NULL) {
-		status = problem_set(reterr, "no memory for a proof");
-		goto done;
+	if (proof == NULL)
+		return problem_set(reterr, "no memory for a proof");
+	(void)problem_set(reterr, "there is no row in this audit");
+	while (left > 0 && status == STATUS_NOT_FOUND) {
+		struct query *segment;
+
+		status = query_segment(query, --left, &segment, reterr);
+		if (status != STATUS_OK)
+			break;
+		status = make_from(segment, seq, proof, reterr);
+		query_close(segment);
+		/* The block was found, and no checkpoint: no other has it. */
+		if (proof->block.no > 0)
+			break;
 	}
-	if (sqlite3_exec(maker.db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK) {
-		status = problem_set(reterr, "cannot read the audit: %s",
-		    sqlite3_errmsg(maker.db));
-		goto done;
-	}
-	status = make(&maker, seq, reterr);
-	(void)sqlite3_exec(maker.db, "COMMIT", NULL, NULL, NULL);
 	if (status == STATUS_OK)
-		*ret = *maker.proof;
-done:
-	digester_free(maker.digester);
-	free(maker.proof);
+		*ret = *proof;
+	free(proof);
 	return status;
 }

@@ -126,6 +126,41 @@ merkle_path_feed(struct merkle_path *path, struct digester *digester,
 	}
 }
 
+/* One whole subtree of 2^level leaves from begin on. */
+static void
+feed_whole(struct merkle_path *path, struct digester *digester, unsigned level,
+    const struct digest *root)
+{
+	uint64_t begin = path->next, end = begin + (UINT64_C(1) << level);
+
+	path->next = end;
+	for (size_t i = 0; i < path->count; i++) {
+		if (begin < path->siblings[i].begin ||
+		    begin >= path->siblings[i].end)
+			continue;
+		/* Subtrees of a sibling come from the largest down. */
+		assert(end <= path->siblings[i].end);
+		path->part.whole[level] = *root;
+		path->part.size += end - begin;
+		if (end < path->siblings[i].end)
+			return;
+		merkle_root(&path->part, digester, &path->siblings[i].root);
+		path->part = (struct merkle){ .size = 0 };
+		return;
+	}
+}
+
+void
+merkle_path_skip(struct merkle_path *path, struct digester *digester,
+    const struct merkle *tree)
+{
+	assert(path->next == 0 && tree->size <= path->leaf);
+	for (unsigned level = MERKLE_LEVELS; level > 0; level--)
+		if (has_level(tree, level - 1))
+			feed_whole(
+			    path, digester, level - 1, &tree->whole[level - 1]);
+}
+
 const struct digest *
 merkle_path_step(const struct merkle_path *path, size_t place)
 {

@@ -49,6 +49,13 @@ void merkle_path_begin(struct merkle_path *path, uint64_t leaf, uint64_t size);
 void merkle_path_feed(struct merkle_path *path, struct digester *digester,
     const struct digest *leaf);
 
+/*
+ * Feeds the leaves of a tree that is a beginning of this one, as the subtrees
+ * it has kept; the proven leaf is not among them.
+ */
+void merkle_path_skip(struct merkle_path *path, struct digester *digester,
+    const struct merkle *tree);
+
 /* The path from the leaf up; borrows, and place is below path->count. */
 const struct digest *merkle_path_step(
     const struct merkle_path *path, size_t place);

@@ -1,8 +1,10 @@
 /*
  * query - read-only questions to an audit database.
  *
- * The file is opened for reading and never checkpointed, so a reader does not
- * disturb the writer.  SQL from a person passes an authorizer that lets it
+ * Files are opened for reading and never checkpointed, so a reader does not
+ * disturb the writer.  Where an audit has several segments, the views that
+ * people ask stand over the newest UNITE_MAX of them; gateway/audit/across
+ * asks each by itself.  SQL from a person passes an authorizer that lets it
  * read and nothing else, ends after LIMIT_QUERY_MS, and gives at most
  * LIMIT_QUERY_ROWS rows.
  */
@@ -57,10 +59,34 @@ struct query_reader {
 struct query;
 struct sqlite3;
 
-/* STATUS_NOT_FOUND, with a problem, when there is no such file. */
+/* STATUS_NOT_FOUND, with a problem, when there is no such audit. */
 int query_open(const char *path, struct query **ret, struct problem *reterr)
     MUST_CHECK;
 void query_close(struct query *query);
+
+/*
+ * One database of the audit alone: a segment, or any file of ours.  More than
+ * LIMIT_QUERY_ROWS may be read from it.
+ */
+int query_open_file(
+    const char *path, struct query **ret, struct problem *reterr) MUST_CHECK;
+
+/* An empty database in memory, for answers that are put together. */
+int query_open_memory(struct query **ret, struct problem *reterr) MUST_CHECK;
+
+/* The audit's path and segments; borrows from query. */
+const char *query_audit(const struct query *query);
+const struct shelf *query_shelf(const struct query *query);
+
+/*
+ * Opens the audit again when it has other segments than when it was opened;
+ * when that fails, query is as it was.
+ */
+int query_renew(struct query **query, struct problem *reterr) MUST_CHECK;
+
+/* One of its segments alone, by its place on the shelf; the caller closes. */
+int query_segment(const struct query *query, size_t place, struct query **ret,
+    struct problem *reterr) MUST_CHECK;
 
 /*
  * Asks one question.  Values that the SQL does not name are ignored; one that
@@ -70,6 +96,10 @@ void query_close(struct query *query);
 int query_run(struct query *query, const char *sql,
     const struct query_values *values, const struct query_reader *reader,
     bool *ret_cut, struct problem *reterr) MUST_CHECK;
+
+/* The number of the last row there is, or 0. */
+int query_last_seq(struct query *query, int64_t *ret, struct problem *reterr)
+    MUST_CHECK;
 
 /*
  * The database itself, for SQL of our own: without the authorizer and without

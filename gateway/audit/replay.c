@@ -1,6 +1,6 @@
 #include "gateway/audit/replay.h"
 
-#include "gateway/audit/query.h"
+#include "gateway/audit/across.h"
 #include "policy/stack.h"
 #include "schema/status.h"
 
@@ -13,22 +13,29 @@
  * was refused before it could be read, is its flow; a name that nothing
  * allows is its lookup.  Reasons are those that policies give.
  */
-static const char sql[] =
-    "SELECT d.host, e.dst_port, e.kind, e.verdict, ifnull(e.tls, -1), "
-    "e.verb, e.object, max(e.dst_ip), min(e.ts_us), count(*), "
-    "ifnull(ru.name, r.name) AS why "
-    "FROM event e JOIN dst d ON d.id = e.dst_id "
-    "LEFT JOIN sandbox s ON s.id = e.sandbox_id "
-    "LEFT JOIN rule ru ON ru.id = e.rule_id "
-    "LEFT JOIN reason r ON r.id = e.reason "
-    "WHERE (:run = '' OR s.uid = :run) AND e.verdict IN (1, 2, 3) "
-    "AND (e.verdict <> 2 OR e.reason IN (1, 2, 3, 4, 6, 12, 13, 19)) "
-    "AND (e.kind = 4 OR (e.kind = 1 AND e.parent_seq IS NULL) "
-    "OR (e.kind = 3 AND (e.verdict <> 1 OR ifnull(e.tls, 0) < -1 "
-    "OR ifnull(e.l7, -1) = 0)) OR (e.kind = 5 AND e.verdict <> 1)) "
-    "GROUP BY d.host, e.dst_port, e.kind, e.verdict, ifnull(e.tls, -1), "
-    "e.verb, e.object, why "
-    "ORDER BY d.host, e.dst_port, e.object, e.verb, e.kind, e.verdict, why";
+static const struct question question = {
+	"SELECT d.host, e.dst_port, e.kind, e.verdict, ifnull(e.tls, -1) AS "
+	"tls, e.verb, e.object, max(e.dst_ip) AS dst_ip, min(e.ts_us) AS "
+	"ts_us, count(*) AS times, ifnull(ru.name, r.name) AS why "
+	"FROM event e JOIN dst d ON d.id = e.dst_id "
+	"LEFT JOIN sandbox s ON s.id = e.sandbox_id "
+	"LEFT JOIN rule ru ON ru.id = e.rule_id "
+	"LEFT JOIN reason r ON r.id = e.reason "
+	"WHERE (:run = '' OR s.uid = :run) AND e.verdict IN (1, 2, 3) "
+	"AND (e.verdict <> 2 OR e.reason IN (1, 2, 3, 4, 6, 12, 13, 19)) "
+	"AND (e.kind = 4 OR (e.kind = 1 AND e.parent_seq IS NULL) "
+	"OR (e.kind = 3 AND (e.verdict <> 1 OR ifnull(e.tls, 0) < -1 "
+	"OR ifnull(e.l7, -1) = 0)) OR (e.kind = 5 AND e.verdict <> 1)) "
+	"GROUP BY d.host, e.dst_port, e.kind, e.verdict, ifnull(e.tls, -1), "
+	"e.verb, e.object, why "
+	"ORDER BY d.host, e.dst_port, e.object, e.verb, e.kind, e.verdict, "
+	"why",
+	NULL,
+	"SELECT host, dst_port, kind, verdict, tls, verb, object, "
+	"max(dst_ip), min(ts_us), sum(times), why FROM part "
+	"GROUP BY host, dst_port, kind, verdict, tls, verb, object, why "
+	"ORDER BY host, dst_port, object, verb, kind, verdict, why"
+};
 
 enum column {
 	COLUMN_HOST,
@@ -203,7 +210,8 @@ replay_attempts(struct query *query, const char *run, replay_heard *heard,
 	const struct query_values values = { &value, 1 };
 	struct reading reading = { .heard = heard, .arg = arg };
 	const struct query_reader reader = { NULL, on_row, &reading };
-	int status = query_run(query, sql, &values, &reader, ret_cut, reterr);
+	int status =
+	    across_ask(query, &question, &values, &reader, ret_cut, reterr);
 
 	if (status == STATUS_OK && reading.no_memory)
 		return problem_set(reterr, "there is not enough memory");

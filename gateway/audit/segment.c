@@ -117,47 +117,77 @@ fill_reasons(struct segment *segment)
 	return sqlite3_finalize(statement) == SQLITE_OK && filled;
 }
 
+static bool
+put_meta(struct segment *segment, const char *sql, struct cursor value)
+{
+	sqlite3_stmt *statement = segment_prepare(segment, sql);
+	bool put = statement != NULL &&
+		   sqlite3_bind_blob64(statement, 1, value.at, value.left,
+		       SQLITE_STATIC) == SQLITE_OK &&
+		   insert(statement);
+
+	return sqlite3_finalize(statement) == SQLITE_OK && put;
+}
+
 /* The chain's name is what tells two databases of one host apart. */
 static bool
-fill_meta(struct segment *segment)
+make_chain(struct segment *segment)
 {
 	unsigned char chain[CHAIN_BYTES];
+
+	return getrandom(chain, sizeof(chain), 0) == (ssize_t)sizeof(chain) &&
+	       put_meta(segment,
+		   "INSERT INTO meta(k, v) VALUES('schema', 2), "
+		   "('segment', 1), ('chain', lower(hex(?)))",
+		   cursor_of(chain, sizeof(chain)));
+}
+
+static bool
+fill_meta(struct segment *segment, const struct segment_birth *birth)
+{
 	sqlite3_stmt *statement;
 	bool filled;
 
-	if (getrandom(chain, sizeof(chain), 0) != (ssize_t)sizeof(chain))
-		return false;
+	if (birth->number == 1)
+		return make_chain(segment);
 	statement = segment_prepare(segment,
-	    "INSERT INTO meta(k, v) VALUES('schema', 2), ('segment', 1), "
-	    "('chain', lower(hex(?)))");
-	if (statement == NULL)
-		return false;
-	filled = sqlite3_bind_blob(statement, 1, chain, sizeof(chain),
-		     SQLITE_STATIC) == SQLITE_OK &&
+	    "INSERT INTO meta(k, v) VALUES('schema', 2), ('segment', ?)");
+	filled = statement != NULL &&
+		 sqlite3_bind_int64(statement, 1, birth->number) == SQLITE_OK &&
 		 insert(statement);
-	return sqlite3_finalize(statement) == SQLITE_OK && filled;
+	return sqlite3_finalize(statement) == SQLITE_OK && filled &&
+	       put_meta(segment,
+		   "INSERT INTO meta(k, v) VALUES('chain', CAST(? AS TEXT))",
+		   birth->chain) &&
+	       put_meta(segment, "INSERT INTO meta(k, v) VALUES('key', ?)",
+		   birth->key) &&
+	       put_meta(segment, "INSERT INTO meta(k, v) VALUES('start', ?)",
+		   birth->start);
 }
 
 /* Each text brings the file from one version to the next. */
 static bool
-make_schema(struct segment *segment, int64_t version)
+make_schema(
+    struct segment *segment, int64_t version, const struct segment_birth *birth)
 {
 	for (size_t i = (size_t)version; sqltext_schema[i].name != NULL; i++)
 		if (!segment_run(segment, sqltext_schema[i].sql))
 			return false;
 	/* The numbers of SEGMENT_APPLICATION and SEGMENT_VERSION. */
-	return (version > 0 || fill_meta(segment)) &&
+	return (version > 0 || fill_meta(segment, birth)) &&
 	       segment_run(segment, "PRAGMA application_id = 0x45584541") &&
 	       segment_run(segment, "PRAGMA user_version = 2");
 }
 
 /* A newer program of ours may know more kinds and reasons than the file. */
 static bool
-fill(struct segment *segment, int64_t version)
+fill(
+    struct segment *segment, int64_t version, const struct segment_birth *birth)
 {
 	if (!segment_run(segment, "BEGIN IMMEDIATE"))
 		return false;
-	return (version == SEGMENT_VERSION || make_schema(segment, version)) &&
+	return (version == SEGMENT_VERSION ||
+		   make_schema(segment, version, birth)) &&
 	       fill_names(segment,
 		   "INSERT OR IGNORE INTO kind(id, name) VALUES(?, ?)",
 		   event_kind_name, EVENT_KIND_END) &&
@@ -230,7 +260,8 @@ configure(struct segment *segment)
 }
 
 int
-segment_open(const char *path, struct segment **ret, struct problem *reterr)
+segment_open(const char *path, const struct segment_birth *birth,
+    struct segment **ret, struct problem *reterr)
 {
 	struct segment *segment = calloc(1, sizeof(*segment));
 	int64_t version = 0;
@@ -251,7 +282,11 @@ segment_open(const char *path, struct segment **ret, struct problem *reterr)
 	/* Asked first: a file of somebody else's is not even configured. */
 	if (examine(segment, path, &version, reterr) != STATUS_OK)
 		goto fail;
-	if (!configure(segment) || !fill(segment, version)) {
+	if (version == 0 && birth->number > 1 && birth->start.left == 0) {
+		segment_close(segment);
+		return STATUS_NOT_FOUND;
+	}
+	if (!configure(segment) || !fill(segment, version, birth)) {
 		(void)problem_set(reterr, "cannot write %s: %s", path,
 		    segment_error(segment));
 		goto fail;
@@ -280,6 +315,15 @@ segment_close(struct segment *segment)
 		return;
 	(void)sqlite3_close(segment->db);
 	free(segment);
+}
+
+void
+segment_leave(struct segment *segment)
+{
+	if (segment != NULL)
+		(void)sqlite3_db_config(
+		    segment->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	segment_close(segment);
 }
 
 void

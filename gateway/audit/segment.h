@@ -10,6 +10,7 @@
 #ifndef GATEWAY_AUDIT_SEGMENT_H
 #define GATEWAY_AUDIT_SEGMENT_H
 
+#include "schema/cursor.h"
 #include "schema/problem.h"
 
 #include <stdbool.h>
@@ -23,11 +24,27 @@ struct segment;
 struct sqlite3;
 struct sqlite3_stmt;
 
-int segment_open(const char *path, struct segment **ret, struct problem *reterr)
-    MUST_CHECK;
+/*
+ * What an empty file is told of itself: its number, and behind the first one
+ * the chain's name, key and start.
+ */
+struct segment_birth {
+	int64_t number;
+	struct cursor chain, key, start;
+};
+
+/*
+ * A file that has its schema keeps what it was told then.  STATUS_NOT_FOUND
+ * when it has none and birth does not say enough.
+ */
+int segment_open(const char *path, const struct segment_birth *birth,
+    struct segment **ret, struct problem *reterr) MUST_CHECK;
 
 /* Checkpoints and closes; statements made from it must be finalised. */
 void segment_close(struct segment *segment);
+
+/* Closes and leaves its log to the next who opens it. */
+void segment_leave(struct segment *segment);
 
 /* Borrows from segment. */
 struct sqlite3 *segment_handle(struct segment *segment);

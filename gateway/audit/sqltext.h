@@ -14,6 +14,8 @@ struct sqltext {
 };
 
 extern const struct sqltext sqltext_schema[]; /* in order of their numbers */
+extern const struct sqltext sqltext_rollup[];
+extern const struct sqltext sqltext_seal[];
 extern const struct sqltext sqltext_questions[];
 extern const struct sqltext sqltext_report[];
 extern const struct sqltext sqltext_style[]; /* the one style sheet */

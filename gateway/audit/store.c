@@ -2,9 +2,14 @@
 
 #include "gateway/audit/binding.h"
 #include "gateway/audit/chain.h"
-#include "gateway/audit/dictionary.h"
+#include "gateway/audit/earlier.h"
+#include "gateway/audit/entries.h"
 #include "gateway/audit/leaf.h"
 #include "gateway/audit/segment.h"
+#include "gateway/audit/shelf.h"
+#include "gateway/audit/start.h"
+#include "gateway/proc/clock.h"
+#include "schema/json.h"
 #include "schema/status.h"
 
 #include <assert.h>
@@ -15,20 +20,11 @@
 enum statement {
 	INSERT_EVENT,
 	INSERT_RUN,
+	CONTINUE_RUN,
 	END_RUN,
 	FIND_RUN,
 	LOST_RUNS,
 	OWNER_OF_ROW,
-	FIND_PRINCIPAL,
-	ADD_PRINCIPAL,
-	FIND_DST,
-	ADD_DST,
-	FIND_CRED,
-	ADD_CRED,
-	FIND_POLICY,
-	ADD_POLICY,
-	FIND_RULE,
-	ADD_RULE,
 	STATEMENT_COUNT
 };
 
@@ -42,29 +38,31 @@ static const char *const texts[] = {
 	    "?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
 	[INSERT_RUN] = "INSERT INTO sandbox(id, uid, image, host, owner, "
 		       "started_us, labels) VALUES(?, ?, ?, ?, ?, ?, ?)",
+	/* The columns of earlier_open_runs(), behind the id. */
+	[CONTINUE_RUN] =
+	    "INSERT INTO sandbox(id, uid, tenant, image, image_digest, "
+	    "runtime, host, owner, started_us, labels) "
+	    "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[END_RUN] = "UPDATE sandbox SET ended_us = ?2 WHERE id = ?1",
 	[FIND_RUN] = "SELECT id FROM sandbox WHERE uid = ?",
 	[LOST_RUNS] = "SELECT id, uid FROM sandbox WHERE ended_us IS NULL "
 		      "ORDER BY id",
 	[OWNER_OF_ROW] = "SELECT sandbox_id FROM event WHERE seq = ?",
-	[FIND_PRINCIPAL] = "SELECT id FROM principal WHERE sub = ?",
-	[ADD_PRINCIPAL] = "INSERT INTO principal(sub, type) VALUES(?, 'agent')",
-	[FIND_DST] = "SELECT id FROM dst WHERE host = ?",
-	[ADD_DST] = "INSERT INTO dst(host, reg_domain, is_ip, first_us, "
-		    "first_sandbox) VALUES(?, ?, ?, ?, ?)",
-	[FIND_CRED] = "SELECT id FROM cred WHERE name = ?",
-	/* What it is bound to is known to the broker, whose rows say so. */
-	[ADD_CRED] = "INSERT INTO cred(name, provider, type, bound_hosts) "
-		     "VALUES(?, '', '', '[]')",
-	[FIND_POLICY] = "SELECT id FROM policy WHERE sha256 = ?",
-	[ADD_POLICY] = "INSERT INTO policy(sha256, loaded_us, loaded_by, body) "
-		       "VALUES(?, ?, ?, ?)",
-	[FIND_RULE] = "SELECT id FROM rule WHERE policy_id = ? AND name = ?",
-	[ADD_RULE] = "INSERT INTO rule(policy_id, name) VALUES(?, ?)",
 };
 
 static_assert(sizeof(texts) / sizeof(texts[0]) == STATEMENT_COUNT,
     "every statement has a text");
+
+/* The segment that is being written, and what belongs to it. */
+struct hot {
+	int64_t number;
+	struct segment *segment;
+	struct chain *chain;
+	struct earlier *earlier;
+	struct entries *entries;
+	sqlite3_stmt *statements[STATEMENT_COUNT];
+	int64_t first_seq; /* of its first row; 0 before it */
+};
 
 /*
  * Whose the newest rows are: a row mostly belongs to one that was written a
@@ -75,13 +73,14 @@ enum {
 };
 
 struct store {
-	struct segment *segment;
-	struct chain *chain;
-	struct dictionary *dictionary;
-	sqlite3_stmt *statements[STATEMENT_COUNT];
+	char audit[SHELF_PATH];
+	int64_t segment_rows; /* then the next segment begins */
+	struct hot hot;
+	LIST_HEAD(, store_run) runs; /* that have a row */
 	int64_t next_seq, committed_seq; /* the next one, and at rollback */
-	int64_t next_run;
+	int64_t next_run, committed_run;
 	bool full; /* synchronous=FULL is set */
+	bool rotate_told; /* the row that says so is written */
 	int64_t tried_seq; /* behind the highest number ever inserted */
 	int64_t owners[OWNER_COUNT]; /* by the last bits; 0: ask the file */
 };
@@ -91,53 +90,290 @@ store_error(struct store *store)
 {
 	if (!store_is_in_place(store))
 		return "its file was removed or renamed";
-	return segment_error(store->segment);
+	return segment_error(store->hot.segment);
+}
+
+/* ---- opening a segment ---- */
+
+static void
+hot_close(struct hot *hot, bool leave_log)
+{
+	for (size_t i = 0; i < STATEMENT_COUNT; i++)
+		(void)sqlite3_finalize(hot->statements[i]);
+	entries_free(hot->entries);
+	earlier_free(hot->earlier);
+	chain_close(hot->chain);
+	if (leave_log)
+		segment_leave(hot->segment);
+	else
+		segment_close(hot->segment);
+	*hot = (struct hot){ .number = 0 };
+}
+
+static bool
+prepare_all(struct hot *hot)
+{
+	for (size_t i = 0; i < STATEMENT_COUNT; i++) {
+		hot->statements[i] = segment_prepare(hot->segment, texts[i]);
+		if (hot->statements[i] == NULL)
+			return false;
+	}
+	return segment_number(hot->segment,
+		   "SELECT ifnull(min(seq), 0) FROM event", &hot->first_seq) &&
+	       segment_run(hot->segment, "PRAGMA synchronous = FULL");
 }
 
 static int
-prepare_all(struct store *store, const char *path, struct problem *reterr)
+hot_open(struct store *store, const struct segment_birth *birth,
+    struct hot *ret, struct problem *reterr)
 {
-	for (size_t i = 0; i < STATEMENT_COUNT; i++) {
-		store->statements[i] =
-		    segment_prepare(store->segment, texts[i]);
-		if (store->statements[i] == NULL)
-			return problem_set(reterr, "cannot use %s: %s", path,
-			    store_error(store));
+	struct hot hot = { .number = birth->number };
+	char path[SHELF_PATH];
+	int status = shelf_path(store->audit, birth->number, path, reterr);
+
+	if (status == STATUS_OK)
+		status = segment_open(path, birth, &hot.segment, reterr);
+	if (status == STATUS_OK)
+		status = shelf_sync(store->audit, reterr);
+	if (status == STATUS_OK)
+		status =
+		    chain_open(store->audit, hot.segment, &hot.chain, reterr);
+	if (status != STATUS_OK)
+		goto fail;
+	hot.earlier = earlier_new(store->audit, birth->number);
+	if (hot.earlier != NULL)
+		hot.entries = entries_new(hot.segment, hot.earlier);
+	if (hot.entries == NULL || !prepare_all(&hot)) {
+		status = problem_set(reterr, "cannot use %s: %s", path,
+		    segment_error(hot.segment));
+		goto fail;
 	}
-	if (!segment_number(store->segment,
-		"SELECT ifnull(max(seq), 0) + 1 FROM event",
-		&store->next_seq) ||
-	    !segment_number(store->segment,
-		"SELECT ifnull(max(id), 0) + 1 FROM sandbox",
-		&store->next_run) ||
-	    !segment_run(store->segment, "PRAGMA synchronous = FULL"))
-		return problem_set(
-		    reterr, "cannot read %s: %s", path, store_error(store));
-	store->full = true;
+	*ret = hot;
+	return STATUS_OK;
+fail:
+	hot_close(&hot, false);
+	return status;
+}
+
+/* What the segment behind hot is told; borrows from hot and bytes. */
+static struct segment_birth
+birth_of_next(const struct hot *hot, unsigned char bytes[START_ROOM])
+{
+	struct cursor_writer out = cursor_writer_of(bytes, START_ROOM);
+	struct start start;
+
+	chain_start(hot->chain, &start);
+	start_write(&start, &out);
+	return (struct segment_birth){ .number = hot->number + 1,
+		.chain = chain_name(hot->chain),
+		.key = chain_key(hot->chain),
+		.start = cursor_of(bytes, out.used) };
+}
+
+/* ---- runs that go on in the next segment ---- */
+
+static struct binding
+bind_to(struct hot *hot, enum statement which)
+{
+	return (struct binding){ .statement = hot->statements[which] };
+}
+
+static struct store_run *
+find_run(struct store *store, const char *uid)
+{
+	struct store_run *run;
+
+	for (run = LIST_FIRST(&store->runs); run != NULL;
+	     run = LIST_NEXT(run, entry))
+		if (strcmp(run->about.uid, uid) == 0)
+			return run;
+	return NULL;
+}
+
+static int insert_row(struct store *store, struct hot *hot,
+    const struct store_run *run, const struct event *event);
+
+static int
+insert_note(struct store *store, struct hot *hot, const struct store_run *run,
+    const char *what, int64_t segment)
+{
+	unsigned char text[64];
+	struct cursor_writer out = cursor_writer_of(text, sizeof(text));
+	struct json json = json_to(&out);
+	struct event event = event_empty();
+
+	json_open(&json, NULL, '{');
+	json_number(&json, "segment", segment);
+	json_close(&json, '}');
+	event.number = 1;
+	event.kind = EVENT_AUDIT;
+	event.ts_us = clock_wall_us();
+	event.object = cursor_of_text(what);
+	event.detail = cursor_of(text, out.used);
+	return insert_row(store, hot, run, &event);
+}
+
+/* One run of the segment before: its entry again, and a row that says so. */
+static int
+continue_run(struct store *store, struct hot *hot, sqlite3_stmt *before)
+{
+	sqlite3_stmt *statement = hot->statements[CONTINUE_RUN];
+	const unsigned char *uid = sqlite3_column_text(before, 0);
+	struct store_run *ours, run = { .id = store->next_run };
+	int used;
+
+	used = snprintf(run.about.uid, sizeof(run.about.uid), "%s",
+	    uid == NULL ? (const unsigned char *)"" : uid);
+	if (used <= 0 || (size_t)used >= sizeof(run.about.uid) ||
+	    sqlite3_bind_int64(statement, 1, run.id) != SQLITE_OK)
+		return STATUS_SYSTEM;
+	for (int i = 0; i < sqlite3_column_count(before); i++)
+		if (sqlite3_bind_value(statement, i + 2,
+			sqlite3_column_value(before, i)) != SQLITE_OK)
+			return STATUS_SYSTEM;
+	if (sqlite3_step(statement) != SQLITE_DONE ||
+	    sqlite3_reset(statement) != SQLITE_OK)
+		return STATUS_SYSTEM;
+	ours = find_run(store, run.about.uid);
+	if (ours != NULL) {
+		ours->next_id = run.id;
+		memcpy(run.about.principal, ours->about.principal,
+		    sizeof(run.about.principal));
+	}
+	store->next_run++;
+	return insert_note(store, hot, &run, "continue", hot->number - 1);
+}
+
+static int
+continue_all(struct store *store, struct hot *hot)
+{
+	sqlite3_stmt *before = earlier_open_runs(hot->earlier);
+	int status = STATUS_OK, result = SQLITE_ERROR;
+
+	if (before == NULL)
+		return STATUS_SYSTEM;
+	while (status == STATUS_OK) {
+		result = sqlite3_step(before);
+		if (result != SQLITE_ROW)
+			break;
+		status = continue_run(store, hot, before);
+	}
+	(void)sqlite3_finalize(before);
+	if (status == STATUS_OK && result != SQLITE_DONE)
+		status = STATUS_SYSTEM;
+	return status == STATUS_OK ? chain_seal(hot->chain) : status;
+}
+
+/* The first rows of a segment behind the first, if runs are open. */
+static int
+continue_runs(struct store *store, struct hot *hot)
+{
+	struct store_run *run;
+	int status;
+
+	store->next_run = 1;
+	entries_begin(hot->entries);
+	chain_begin(hot->chain);
+	if (!segment_run(hot->segment, "BEGIN IMMEDIATE"))
+		return STATUS_SYSTEM;
+	status = continue_all(store, hot);
+	if (status == STATUS_OK && !segment_run(hot->segment, "COMMIT"))
+		status = STATUS_SYSTEM;
+	if (status != STATUS_OK) {
+		if (sqlite3_get_autocommit(segment_handle(hot->segment)) == 0)
+			(void)!segment_run(hot->segment, "ROLLBACK");
+		chain_forget(hot->chain);
+		store->next_run = store->committed_run;
+		store->next_seq = store->committed_seq;
+		return status;
+	}
+	chain_keep(hot->chain);
+	earlier_close(hot->earlier);
+	store->committed_run = store->next_run;
 	store->committed_seq = store->next_seq;
+	for (run = LIST_FIRST(&store->runs); run != NULL;
+	     run = LIST_NEXT(run, entry))
+		run->id = run->next_id;
+	return STATUS_OK;
+}
+
+/* ---- opening the audit ---- */
+
+/* The newest segment; one whose maker died before it was made is made. */
+static int
+open_newest(struct store *store, int64_t number, struct problem *reterr)
+{
+	struct segment_birth birth = { .number = number };
+	unsigned char bytes[START_ROOM];
+	struct hot before = { .number = 0 };
+	int status = hot_open(store, &birth, &store->hot, reterr);
+
+	if (status != STATUS_NOT_FOUND)
+		return status;
+	birth.number = number - 1;
+	status = hot_open(store, &birth, &before, reterr);
+	if (status != STATUS_OK)
+		return status;
+	birth = birth_of_next(&before, bytes);
+	status = hot_open(store, &birth, &store->hot, reterr);
+	hot_close(&before, true);
+	return status;
+}
+
+static int
+begin(struct store *store, struct problem *reterr)
+{
+	struct hot *hot = &store->hot;
+	int64_t last_seq;
+
+	if (!segment_number(hot->segment,
+		"SELECT ifnull(max(seq), 0) FROM event", &last_seq) ||
+	    !segment_number(hot->segment,
+		"SELECT ifnull(max(id), 0) + 1 FROM sandbox", &store->next_run))
+		return problem_set(reterr, "cannot read %s: %s", store->audit,
+		    store_error(store));
+	if (last_seq < chain_last_seq(hot->chain))
+		last_seq = chain_last_seq(hot->chain);
+	store->full = true;
+	store->next_seq = store->committed_seq = last_seq + 1;
+	store->committed_run = store->next_run;
+	if (hot->number > 1 && chain_is_new(hot->chain) &&
+	    continue_runs(store, hot) != STATUS_OK)
+		return problem_set(reterr, "cannot write %s: %s", store->audit,
+		    store_error(store));
 	return STATUS_OK;
 }
 
 int
-store_open(const char *path, struct store **ret, struct problem *reterr)
+store_open(const char *path, int64_t segment_rows, struct store **ret,
+    struct problem *reterr)
 {
 	struct store *store = calloc(1, sizeof(*store));
+	struct shelf *shelf = calloc(1, sizeof(*shelf));
+	int status;
 
-	if (store == NULL)
-		return problem_set(reterr, "no memory to open %s", path);
-	store->dictionary = dictionary_new();
-	if (store->dictionary == NULL) {
+	if (store == NULL || shelf == NULL) {
 		(void)problem_set(reterr, "no memory to open %s", path);
 		goto fail;
 	}
-	if (segment_open(path, &store->segment, reterr) != STATUS_OK ||
-	    prepare_all(store, path, reterr) != STATUS_OK ||
-	    chain_open(path, store->segment, &store->chain, reterr) !=
-		STATUS_OK)
+	LIST_INIT(&store->runs);
+	store->segment_rows = segment_rows;
+	status = shelf_path(path, 1, store->audit, reterr);
+	if (status == STATUS_OK)
+		status = shelf_read(path, shelf, reterr);
+	if (status == STATUS_OK)
+		status = open_newest(store,
+		    shelf->count == 0 ? 1 : shelf->numbers[shelf->count - 1],
+		    reterr);
+	if (status == STATUS_OK)
+		status = begin(store, reterr);
+	if (status != STATUS_OK)
 		goto fail;
+	free(shelf);
 	*ret = store;
 	return STATUS_OK;
 fail:
+	free(shelf);
 	store_close(store);
 	return STATUS_PROBLEM;
 }
@@ -147,48 +383,109 @@ store_close(struct store *store)
 {
 	if (store == NULL)
 		return;
-	for (size_t i = 0; i < STATEMENT_COUNT; i++)
-		(void)sqlite3_finalize(store->statements[i]);
-	chain_close(store->chain);
-	segment_close(store->segment);
-	dictionary_free(store->dictionary);
+	while (!LIST_EMPTY(&store->runs))
+		store_forget_run(store, LIST_FIRST(&store->runs));
+	hot_close(&store->hot, false);
 	free(store);
 }
 
-int64_t
-store_run_id(struct store *store)
+/* ---- the next segment ---- */
+
+bool
+store_is_long(const struct store *store)
 {
-	return store->next_run++;
+	const struct hot *hot = &store->hot;
+
+	if (hot->first_seq == 0)
+		return false;
+	return store->committed_seq - hot->first_seq >= store->segment_rows;
 }
 
-static struct binding
-bind_to(struct store *store, enum statement which)
+/* The last row of a segment brings a checkpoint over all of it. */
+static int
+tell_rotate(struct store *store)
 {
-	return (struct binding){ .statement = store->statements[which] };
+	int status;
+
+	if (store->rotate_told)
+		return STATUS_OK;
+	status = store_begin(store, true);
+	if (status == STATUS_OK)
+		status = insert_note(
+		    store, &store->hot, NULL, "rotate", store->hot.number + 1);
+	if (status == STATUS_OK)
+		status = store_commit(store);
+	if (status != STATUS_OK)
+		store_rollback(store);
+	store->rotate_told = status == STATUS_OK;
+	return status;
+}
+
+int
+store_rotate(struct store *store, struct problem *reterr)
+{
+	unsigned char bytes[START_ROOM];
+	struct segment_birth birth;
+	struct hot next = { .number = 0 };
+	int status;
+
+	if (tell_rotate(store) != STATUS_OK)
+		return problem_set(reterr, "%s", store_error(store));
+	birth = birth_of_next(&store->hot, bytes);
+	status = hot_open(store, &birth, &next, reterr);
+	if (status != STATUS_OK)
+		return STATUS_PROBLEM;
+	if (continue_runs(store, &next) != STATUS_OK) {
+		(void)problem_set(reterr, "%s", segment_error(next.segment));
+		hot_close(&next, false);
+		return STATUS_PROBLEM;
+	}
+	/* Its log is copied by whoever seals it: that takes a while. */
+	hot_close(&store->hot, true);
+	store->hot = next;
+	store->full = true;
+	store->rotate_told = false;
+	memset(store->owners, 0, sizeof(store->owners));
+	return STATUS_OK;
+}
+
+const char *
+store_audit(const struct store *store)
+{
+	return store->audit;
+}
+
+int64_t
+store_segment(const struct store *store)
+{
+	return store->hot.number;
 }
 
 int
 store_check_run(struct store *store, const char *uid)
 {
-	struct binding binding = bind_to(store, FIND_RUN);
+	struct binding binding = bind_to(&store->hot, FIND_RUN);
 	int64_t id;
 	int status;
 
 	binding_text(&binding, cursor_of_text(uid));
 	status = binding_look_up(&binding, &id);
 	if (status == STATUS_NOT_FOUND)
-		return STATUS_OK;
+		return earlier_has_run(store->hot.earlier, uid) ? STATUS_REFUSED
+								: STATUS_OK;
 	return status == STATUS_OK ? STATUS_REFUSED : STATUS_SYSTEM;
 }
 
 bool
 store_owns(struct store *store, const struct store_run *run, int64_t seq)
 {
-	struct binding binding = bind_to(store, OWNER_OF_ROW);
+	struct binding binding = bind_to(&store->hot, OWNER_OF_ROW);
 	int64_t owner;
 
 	if (seq <= 0 || seq >= store->committed_seq)
 		return false;
+	if (seq < store->hot.first_seq || store->hot.first_seq == 0)
+		return earlier_owns(store->hot.earlier, run->about.uid, seq);
 	owner = store->owners[seq % OWNER_COUNT];
 	/* A slot that a later number has used, maybe in vain, tells nothing. */
 	if (owner != 0 && seq >= store->tried_seq - OWNER_COUNT)
@@ -201,17 +498,17 @@ store_owns(struct store *store, const struct store_run *run, int64_t seq)
 int
 store_begin(struct store *store, bool disk)
 {
-	dictionary_begin(store->dictionary);
-	chain_begin(store->chain);
+	entries_begin(store->hot.entries);
+	chain_begin(store->hot.chain);
 	/* Set outside of a transaction, or it has no effect. */
 	if (store->full != disk) {
-		if (!segment_run(
-			store->segment, disk ? "PRAGMA synchronous = FULL"
-					     : "PRAGMA synchronous = NORMAL"))
+		if (!segment_run(store->hot.segment,
+			disk ? "PRAGMA synchronous = FULL"
+			     : "PRAGMA synchronous = NORMAL"))
 			return STATUS_SYSTEM;
 		store->full = disk;
 	}
-	if (!segment_run(store->segment, "BEGIN IMMEDIATE"))
+	if (!segment_run(store->hot.segment, "BEGIN IMMEDIATE"))
 		return STATUS_SYSTEM;
 	return STATUS_OK;
 }
@@ -219,22 +516,25 @@ store_begin(struct store *store, bool disk)
 bool
 store_is_in_place(struct store *store)
 {
-	return segment_is_in_place(store->segment);
+	return segment_is_in_place(store->hot.segment);
 }
 
 int
 store_commit(struct store *store)
 {
-	int status = chain_seal(store->chain);
+	int status = chain_seal(store->hot.chain);
 
 	if (status != STATUS_OK)
 		return status;
 	/* SQLite asks that itself, but not with a write-ahead log. */
-	if (!store_is_in_place(store) || !segment_run(store->segment, "COMMIT"))
+	if (!store_is_in_place(store) ||
+	    !segment_run(store->hot.segment, "COMMIT"))
 		return STATUS_SYSTEM;
-	chain_keep(store->chain);
+	chain_keep(store->hot.chain);
 	store->committed_seq = store->next_seq;
-	segment_checkpoint(store->segment);
+	store->committed_run = store->next_run;
+	earlier_close(store->hot.earlier);
+	segment_checkpoint(store->hot.segment);
 	return STATUS_OK;
 }
 
@@ -242,19 +542,26 @@ void
 store_rollback(struct store *store)
 {
 	/* A full disk may have rolled it back already. */
-	if (sqlite3_get_autocommit(segment_handle(store->segment)) == 0)
-		(void)!segment_run(store->segment, "ROLLBACK");
-	dictionary_forget(store->dictionary);
-	chain_forget(store->chain);
+	if (sqlite3_get_autocommit(segment_handle(store->hot.segment)) == 0)
+		(void)!segment_run(store->hot.segment, "ROLLBACK");
+	entries_forget(store->hot.entries);
+	chain_forget(store->hot.chain);
 	store->next_seq = store->committed_seq;
+	store->next_run = store->committed_run;
+	if (store->hot.first_seq >= store->next_seq)
+		store->hot.first_seq = 0;
 }
 
 int
-store_add_run(
-    struct store *store, const struct store_run *run, int64_t started_us)
+store_add_run(struct store *store, struct store_run *run, int64_t started_us)
 {
-	struct binding binding = bind_to(store, INSERT_RUN);
+	struct binding binding = bind_to(&store->hot, INSERT_RUN);
 
+	run->id = store->next_run++;
+	/* A batch that failed is put again, and its runs with it. */
+	if (find_run(store, run->about.uid) == NULL)
+		LIST_INSERT_HEAD(&store->runs, run, entry);
+	run->is_listed = true;
 	binding_id(&binding, run->id);
 	binding_text(&binding, cursor_of_text(run->about.uid));
 	binding_optional(&binding, cursor_of_text(run->about.image));
@@ -268,240 +575,17 @@ store_add_run(
 int
 store_end_run(struct store *store, const struct store_run *run, int64_t us)
 {
-	struct binding binding = bind_to(store, END_RUN);
+	struct binding binding = bind_to(&store->hot, END_RUN);
 
 	binding_id(&binding, run->id);
 	binding_id(&binding, us);
 	return binding_finish(&binding);
 }
 
-/* Remembers what the last insert has made. */
-static int
-remember(struct store *store, enum dictionary_table table, struct cursor key,
-    int64_t *ret)
-{
-	*ret = sqlite3_last_insert_rowid(segment_handle(store->segment));
-	dictionary_add(store->dictionary, table, key, *ret);
-	return STATUS_OK;
-}
-
-/* In memory, or in the table by its one text column. */
-static int
-find_text(struct store *store, enum dictionary_table table, enum statement find,
-    struct cursor key, int64_t *ret)
-{
-	struct binding binding;
-	int64_t id = dictionary_find(store->dictionary, table, key);
-	int status;
-
-	if (id == 0) {
-		binding = bind_to(store, find);
-		binding_text(&binding, key);
-		status = binding_look_up(&binding, &id);
-		if (status != STATUS_OK)
-			return status;
-		dictionary_add(store->dictionary, table, key, id);
-	}
-	*ret = id;
-	return STATUS_OK;
-}
-
-/* A principal or a credential: a name and nothing else we know. */
-static int
-name_id(struct store *store, enum dictionary_table table, enum statement find,
-    enum statement add, struct cursor name, int64_t *ret)
-{
-	int status = find_text(store, table, find, name, ret);
-	struct binding binding;
-
-	if (status != STATUS_NOT_FOUND)
-		return status;
-	binding = bind_to(store, add);
-	binding_text(&binding, name);
-	if (binding_finish(&binding) != STATUS_OK)
-		return STATUS_SYSTEM;
-	return remember(store, table, name, ret);
-}
-
-/*
- * The last two labels: where they are a public suffix, this groups more than
- * it should.  The writer reads no suffix list.
- */
-static struct cursor
-last_labels(struct cursor host)
-{
-	int dots = 0;
-
-	for (size_t at = host.left; at > 0; at--)
-		if (host.at[at - 1] == '.' && ++dots == 2)
-			return cursor_of(host.at + at, host.left - at);
-	return host;
-}
-
-static int
-dst_id(struct store *store, const struct store_run *run,
-    const struct event *event, int64_t *ret)
-{
-	struct cursor host = event->host;
-	struct address address;
-	struct binding binding;
-	bool literal;
-	int status;
-
-	status = find_text(store, DICTIONARY_DST, FIND_DST, host, ret);
-	if (status != STATUS_NOT_FOUND)
-		return status;
-	literal = address_parse((const char *)host.at, host.left, &address) ==
-		  STATUS_OK;
-	binding = bind_to(store, ADD_DST);
-	binding_text(&binding, host);
-	binding_text(&binding, literal ? host : last_labels(host));
-	binding_id(&binding, literal ? 1 : 0);
-	binding_id(&binding, event->ts_us);
-	binding_number(&binding, run == NULL ? 0 : run->id, 0);
-	if (binding_finish(&binding) != STATUS_OK)
-		return STATUS_SYSTEM;
-	return remember(store, DICTIONARY_DST, host, ret);
-}
-
-/* STATUS_NOT_FOUND when no policy of this digest was loaded. */
-static int
-find_policy(struct store *store, struct cursor sha256, int64_t *ret)
-{
-	int64_t id =
-	    dictionary_find(store->dictionary, DICTIONARY_POLICY, sha256);
-	struct binding binding;
-	int status;
-
-	if (id == 0) {
-		binding = bind_to(store, FIND_POLICY);
-		binding_blob(&binding, sha256.at, sha256.left);
-		status = binding_look_up(&binding, &id);
-		if (status != STATUS_OK)
-			return status;
-		dictionary_add(
-		    store->dictionary, DICTIONARY_POLICY, sha256, id);
-	}
-	*ret = id;
-	return STATUS_OK;
-}
-
-int
-store_add_policy(struct store *store, const struct store_policy *policy)
-{
-	struct cursor sha256 =
-	    cursor_of(policy->about.sha256, sizeof(policy->about.sha256));
-	struct binding binding;
-	int64_t id;
-	int status = find_policy(store, sha256, &id);
-
-	if (status != STATUS_NOT_FOUND)
-		return status;
-	binding = bind_to(store, ADD_POLICY);
-	binding_blob(&binding, sha256.at, sha256.left);
-	binding_id(&binding, policy->loaded_us);
-	binding_text(&binding, cursor_of_text(policy->about.loaded_by));
-	binding_text(&binding, policy->body);
-	if (binding_finish(&binding) != STATUS_OK)
-		return STATUS_SYSTEM;
-	return remember(store, DICTIONARY_POLICY, sha256, &id);
-}
-
-static int
-rule_id(struct store *store, int64_t policy, struct cursor rule, int64_t *ret)
-{
-	unsigned char bytes[sizeof(uint64_t) + LIMIT_RULE_ID];
-	struct cursor_writer writer = cursor_writer_of(bytes, sizeof(bytes));
-	struct binding binding;
-	struct cursor key;
-	int64_t id;
-	int status;
-
-	cursor_put_u64(&writer, (uint64_t)policy);
-	cursor_put(&writer, rule.at, rule.left);
-	if (!cursor_written(&writer))
-		return STATUS_TOO_LONG;
-	key = cursor_of(bytes, writer.used);
-	id = dictionary_find(store->dictionary, DICTIONARY_RULE, key);
-	if (id != 0) {
-		*ret = id;
-		return STATUS_OK;
-	}
-	binding = bind_to(store, FIND_RULE);
-	binding_id(&binding, policy);
-	binding_text(&binding, rule);
-	status = binding_look_up(&binding, &id);
-	if (status == STATUS_OK) {
-		dictionary_add(store->dictionary, DICTIONARY_RULE, key, id);
-		*ret = id;
-	}
-	if (status != STATUS_NOT_FOUND)
-		return status;
-	binding = bind_to(store, ADD_RULE);
-	binding_id(&binding, policy);
-	binding_text(&binding, rule);
-	if (binding_finish(&binding) != STATUS_OK)
-		return STATUS_SYSTEM;
-	return remember(store, DICTIONARY_RULE, key, ret);
-}
-
-struct ids {
-	int64_t principal, policy, rule, dst, cred; /* 0: NULL */
-	struct leaf_keys keys; /* what they stand for */
-};
-
-/* A policy that was never loaded leaves the row without policy and rule. */
-static int
-policy_ids(struct store *store, const struct store_run *run,
-    const struct event *event, struct ids *ids)
-{
-	struct cursor sha256 = event->policy;
-	int status;
-
-	if (sha256.left == 0 && event->rule.left > 0 && run != NULL &&
-	    run->has_policy)
-		sha256 = cursor_of(run->policy, sizeof(run->policy));
-	if (sha256.left == 0)
-		return STATUS_OK;
-	status = find_policy(store, sha256, &ids->policy);
-	if (status != STATUS_OK)
-		return status == STATUS_NOT_FOUND ? STATUS_OK : status;
-	ids->keys.policy = sha256;
-	if (event->rule.left == 0)
-		return STATUS_OK;
-	ids->keys.rule = event->rule;
-	return rule_id(store, ids->policy, event->rule, &ids->rule);
-}
-
-static int
-find_ids(struct store *store, const struct store_run *run,
-    const struct event *event, struct ids *ret)
-{
-	struct ids ids = { .principal = 0 };
-	int status = policy_ids(store, run, event, &ids);
-
-	if (run != NULL) {
-		ids.keys.sandbox = cursor_of_text(run->about.uid);
-		ids.keys.principal = cursor_of_text(run->about.principal);
-	}
-	if (status == STATUS_OK && run != NULL && run->about.principal[0] != 0)
-		status = name_id(store, DICTIONARY_PRINCIPAL, FIND_PRINCIPAL,
-		    ADD_PRINCIPAL, cursor_of_text(run->about.principal),
-		    &ids.principal);
-	if (status == STATUS_OK && event->host.left > 0)
-		status = dst_id(store, run, event, &ids.dst);
-	if (status == STATUS_OK && event->cred.left > 0)
-		status = name_id(store, DICTIONARY_CRED, FIND_CRED, ADD_CRED,
-		    event->cred, &ids.cred);
-	if (status == STATUS_OK)
-		*ret = ids;
-	return status;
-}
-
 /* In the order of the columns of INSERT_EVENT. */
 static void
 bind_event(struct binding *binding, const struct store_run *run,
-    const struct event *event, const struct ids *ids)
+    const struct event *event, const struct entry_ids *ids)
 {
 	binding_id(binding, event->ts_us);
 	binding_id(binding, event->kind);
@@ -529,35 +613,65 @@ bind_event(struct binding *binding, const struct store_run *run,
 	binding_optional(binding, event->detail);
 }
 
-int
-store_insert(struct store *store, const struct store_run *run,
-    const struct event *event, int64_t *ret_seq)
+static int
+insert_row(struct store *store, struct hot *hot, const struct store_run *run,
+    const struct event *event)
 {
 	struct binding binding;
-	struct ids ids;
-	int status = find_ids(store, run, event, &ids);
+	struct entry_ids ids;
+	int status = entries_find(hot->entries, run, event, &ids);
 
 	if (status != STATUS_OK)
 		return status;
-	binding = bind_to(store, INSERT_EVENT);
+	binding = bind_to(hot, INSERT_EVENT);
 	binding_id(&binding, store->next_seq);
 	bind_event(&binding, run, event, &ids);
 	status = binding_finish(&binding);
 	if (status != STATUS_OK)
 		return status;
-	chain_row(store->chain, store->next_seq, event, &ids.keys);
-	*ret_seq = store->next_seq++;
-	store->owners[*ret_seq % OWNER_COUNT] = run == NULL ? 0 : run->id;
+	chain_row(hot->chain, store->next_seq, event, &ids.keys);
+	if (hot->first_seq == 0)
+		hot->first_seq = store->next_seq;
+	store->next_seq++;
+	return STATUS_OK;
+}
+
+int
+store_insert(struct store *store, const struct store_run *run,
+    const struct event *event, int64_t *ret_seq)
+{
+	int64_t seq = store->next_seq;
+	int status = insert_row(store, &store->hot, run, event);
+
+	if (status != STATUS_OK)
+		return status;
+	store->owners[seq % OWNER_COUNT] = run == NULL ? 0 : run->id;
 	if (store->tried_seq < store->next_seq)
 		store->tried_seq = store->next_seq;
+	*ret_seq = seq;
 	return STATUS_OK;
+}
+
+int
+store_add_policy(struct store *store, const struct store_policy *policy)
+{
+	return entries_add_policy(store->hot.entries, policy);
+}
+
+void
+store_forget_run(struct store *store, struct store_run *run)
+{
+	(void)store;
+	if (run->is_listed)
+		LIST_REMOVE(run, entry);
+	run->is_listed = false;
 }
 
 int
 store_lost_runs(
     struct store *store, struct store_run *runs, size_t max, size_t *ret_count)
 {
-	sqlite3_stmt *statement = store->statements[LOST_RUNS];
+	sqlite3_stmt *statement = store->hot.statements[LOST_RUNS];
 	size_t count = 0;
 
 	while (count < max && sqlite3_step(statement) == SQLITE_ROW) {

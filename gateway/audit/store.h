@@ -5,39 +5,36 @@
  * of it fails, store_rollback() leaves the store as it was before, with the
  * same next number: the batch can be put again as a whole.  Numbers have no
  * gaps, because only a commit uses them up.
+ *
+ * The rows stand in segments (gateway/audit/shelf).  What a run is called, its
+ * numbers and its chain go on from one to the next; ids of dictionary entries
+ * begin anew in each.
  */
 #ifndef GATEWAY_AUDIT_STORE_H
 #define GATEWAY_AUDIT_STORE_H
 
-#include "schema/event.h"
+#include "gateway/audit/store_run.h"
 #include "schema/problem.h"
-
-#include <stdbool.h>
 
 struct store;
 
-/* What a run's rows have in common; the caller's, from store_run_id(). */
-struct store_run {
-	int64_t id;
-	struct event_run about; /* detail borrows from the caller */
-	/* The layer loaded last: a rule without a policy is one of its. */
-	uint8_t policy[32];
-	bool has_policy;
-};
-
-/* One policy text, as it was loaded. */
-struct store_policy {
-	struct event_policy about;
-	int64_t loaded_us;
-	struct cursor body;
-};
-
-int store_open(const char *path, struct store **ret, struct problem *reterr)
-    MUST_CHECK;
+/* path is borrowed; a segment has about segment_rows rows. */
+int store_open(const char *path, int64_t segment_rows, struct store **ret,
+    struct problem *reterr) MUST_CHECK;
 void store_close(struct store *store);
 
-/* An id for a run's row, never given twice. */
-int64_t store_run_id(struct store *store);
+/* The audit's path, and the number of the segment that is being written. */
+const char *store_audit(const struct store *store);
+int64_t store_segment(const struct store *store);
+
+/* Whether the segment has the rows it may have. */
+bool store_is_long(const struct store *store);
+
+/*
+ * Begins the next segment, in which the runs that are open go on; between two
+ * transactions.  When it fails, rows still go into the old one.
+ */
+int store_rotate(struct store *store, struct problem *reterr) MUST_CHECK;
 
 /* STATUS_REFUSED when the uid is taken, STATUS_SYSTEM when it cannot tell. */
 int store_check_run(struct store *store, const char *uid) MUST_CHECK;
@@ -48,8 +45,10 @@ bool store_owns(struct store *store, const struct store_run *run, int64_t seq)
 
 /* disk: the commit survives a power cut. */
 int store_begin(struct store *store, bool disk) MUST_CHECK;
-int store_add_run(struct store *store, const struct store_run *run,
-    int64_t started_us) MUST_CHECK;
+/* Keeps run until it is forgotten. */
+int store_add_run(
+    struct store *store, struct store_run *run, int64_t started_us) MUST_CHECK;
+void store_forget_run(struct store *store, struct store_run *run);
 int store_end_run(struct store *store, const struct store_run *run, int64_t us)
     MUST_CHECK;
 int store_add_policy(struct store *store, const struct store_policy *policy)

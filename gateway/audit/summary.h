@@ -7,13 +7,15 @@
 #ifndef GATEWAY_AUDIT_SUMMARY_H
 #define GATEWAY_AUDIT_SUMMARY_H
 
+#include "gateway/audit/across.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
 struct summary_section {
 	const char *name; /* for programs: "denied" */
 	const char *title; /* for people */
-	const char *sql;
+	struct question question;
 	bool is_one_row;
 };
 
@@ -21,12 +23,12 @@ struct summary_section {
 const struct summary_section *summary_sections(size_t *ret_count);
 
 /* The uid of the run that began last, as one column. */
-extern const char summary_last_run[];
+extern const struct question summary_last_run;
 
 /* Why the run sbx was refused what, and how often; the commonest first. */
-extern const char summary_reasons[];
+extern const struct question summary_reasons;
 
 /* How many runs there are with the uid sbx: 0 or 1. */
-extern const char summary_find_run[];
+extern const struct question summary_find_run;
 
 #endif

@@ -8,7 +8,9 @@
 #ifndef GATEWAY_AUDIT_TIMELINE_H
 #define GATEWAY_AUDIT_TIMELINE_H
 
-extern const char timeline_lines[]; /* for people: few columns */
-extern const char timeline_rows[]; /* for programs: all of v_event */
+#include "gateway/audit/across.h"
+
+extern const struct question timeline_lines; /* for people: few columns */
+extern const struct question timeline_rows; /* for programs: all of v_event */
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * verify - whether an audit is still what its writer wrote.
  *
- * Reads everything in one snapshot and makes every digest again: rows and
+ * Reads each segment in one snapshot and makes every digest again: rows and
  * dictionary entries, blocks, the chain, the tree, and the signatures of the
  * checkpoints.  It tells of every place that does not fit, as narrowly as the
  * digests allow: a missing row by its number, a changed one by the block it
@@ -31,6 +31,7 @@ struct verify_report {
 	int64_t findings;
 	int64_t rows, entries, blocks, checkpoints, runs;
 	int64_t open_runs; /* that have no last row yet */
+	int64_t segments, pruned; /* files, and those that are gone */
 	int64_t unproven; /* rows from before there were blocks */
 	char origin[CHECKPOINT_ORIGIN];
 	uint8_t key[SIGNER_KEY]; /* the file's own */

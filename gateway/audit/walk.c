@@ -22,9 +22,7 @@ struct place {
 	int64_t findings; /* before this block */
 	bool whole; /* the block is as it was written */
 	bool after_gap; /* blocks before this one are missing */
-	bool root_told; /* that the tree is not the signed one */
 	int64_t missing_told; /* a checkpoint */
-	size_t anchor;
 	bool broken; /* the file cannot be read */
 };
 
@@ -81,7 +79,7 @@ static void
 skip_rows(struct place *place, int64_t first)
 {
 	struct walk *walk = place->walk;
-	bool old = walk->blocks == 0;
+	bool old = walk->last.no == 0;
 
 	for (; place->has_row && row_seq(place) < first; next_row(place)) {
 		int64_t seq = row_seq(place);
@@ -123,7 +121,7 @@ look_at_entries(struct place *place, enum leaf_table table)
 	struct walk *walk = place->walk;
 	sqlite3_stmt *statement = place->entries[table];
 	int64_t before = walk->last.last_ids[table];
-	int64_t first = walk->last.no == 0    ? INT64_MIN
+	int64_t first = !walk->begun	      ? INT64_MIN
 			: before == INT64_MAX ? before
 					      : before + 1;
 	struct digest leaf;
@@ -147,12 +145,12 @@ look_at_entries(struct place *place, enum leaf_table table)
 static void
 tell_root(struct place *place, const char *table, int64_t size)
 {
-	if (!place->root_told)
+	if (!place->walk->root_told)
 		findings_tell(&place->walk->findings, table, size, size,
 		    "the first %" PRId64 " blocks are not the ones that were "
 		    "signed: none of their rows can be trusted",
 		    size);
-	place->root_told = true;
+	place->walk->root_told = true;
 }
 
 static struct cursor
@@ -230,10 +228,12 @@ look_at_checkpoints(struct place *place)
 static void
 look_at_anchors(struct place *place)
 {
-	const struct walk *walk = place->walk;
+	struct walk *walk = place->walk;
 
-	for (; place->anchor < walk->anchor_count; place->anchor++) {
-		const struct checkpoint *anchor = &walk->anchors[place->anchor];
+	for (; place->walk->anchor < walk->anchor_count;
+	     place->walk->anchor++) {
+		const struct checkpoint *anchor =
+		    &walk->anchors[place->walk->anchor];
 		struct digest root;
 
 		if (anchor->size > (uint64_t)place->block.no)
@@ -369,6 +369,7 @@ look_at_block(struct place *place, struct digest *before)
 	look_at_anchors(place);
 	*before = hash;
 	walk->last = place->block;
+	walk->begun = true;
 }
 
 static void
@@ -410,8 +411,9 @@ look_at_rest(struct place *place)
 		    "it was signed over more blocks than there are: the last "
 		    "ones are gone");
 	}
-	for (; place->anchor < walk->anchor_count; place->anchor++) {
-		first = (int64_t)walk->anchors[place->anchor].size;
+	for (; walk->is_newest && walk->anchor < walk->anchor_count;
+	     walk->anchor++) {
+		first = (int64_t)walk->anchors[walk->anchor].size;
 		findings_tell(&walk->findings, "anchor", first, first,
 		    "it was signed over more blocks than there are: the last "
 		    "ones are gone");
@@ -427,7 +429,8 @@ look_at_rest_of(struct place *place, enum leaf_table table)
 
 	if (walk->last.no == 0 || last == INT64_MAX)
 		return;
-	if (sqlite3_bind_int64(statement, 1, last + 1) != SQLITE_OK ||
+	if (sqlite3_bind_int64(statement, 1,
+		walk->begun ? last + 1 : INT64_MIN) != SQLITE_OK ||
 	    sqlite3_bind_int64(statement, 2, INT64_MAX) != SQLITE_OK)
 		place->broken = true;
 	while (!place->broken && step(place, statement)) {
@@ -477,9 +480,11 @@ int
 walk_run(struct walk *walk)
 {
 	struct place place = { .walk = walk };
-	struct digest before = walk->genesis;
+	struct digest before = walk->last.hash;
 
-	walk->last.hash = walk->genesis;
+	place.row_end = walk->last.last_seq;
+	walk->begun = false;
+	memset(walk->last.last_ids, 0, sizeof(walk->last.last_ids));
 	if (!prepare_all(&place)) {
 		finalize_all(&place);
 		return STATUS_SYSTEM;

@@ -1,7 +1,8 @@
 /*
  * walk - the rows, entries, blocks and checkpoints of an audit, in order.
  *
- * The part of gateway/audit/verify that makes the digests again.  It takes
+ * The part of gateway/audit/verify that makes the digests again, a file at a
+ * time: a walk goes on from the segment before.  It takes
  * what meta says as it is; whether meta fits is verify's own to ask.
  */
 #ifndef GATEWAY_AUDIT_WALK_H
@@ -18,14 +19,17 @@ struct walk {
 	struct sqlite3 *db;
 	struct digester *digester;
 	struct findings findings;
-	struct digest genesis;
 	const char *origin;
 	const uint8_t *key; /* that checkpoints are signed with */
 	const struct checkpoint *anchors; /* in order of size */
 	size_t anchor_count;
-	/* Filled in: what stands at the end. */
+	bool is_newest; /* anchors behind its end are of blocks that are gone */
+	/* Where it begins; filled in: what stands at the end. */
 	struct merkle tree;
-	struct block last; /* no is 0 when there is none */
+	struct block last; /* hash is what the first is linked to, no its 0 */
+	bool begun; /* this file has a block */
+	bool root_told; /* that the tree is not the signed one */
+	size_t anchor; /* the next one */
 	struct digest names; /* as the blocks have told them */
 	int64_t checkpoint; /* the size of the newest one, or 0 */
 	/* And what was seen. */

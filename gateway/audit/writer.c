@@ -201,6 +201,18 @@ tell_all(struct writer *writer)
 }
 
 bool
+writer_rotate(struct writer *writer)
+{
+	struct problem problem;
+
+	if (store_rotate(writer->store, &problem) == STATUS_OK)
+		return true;
+	/* The old one is as good as before, only longer. */
+	log_error("cannot begin the next segment: %s", problem.text);
+	return false;
+}
+
+bool
 writer_commit(struct writer *writer)
 {
 	loop_undefer(writer->loop, &writer->soon);
@@ -217,6 +229,8 @@ writer_commit(struct writer *writer)
 	}
 	tell_all(writer);
 	open_up(writer);
+	if (store_is_long(writer->store))
+		(void)writer_rotate(writer);
 	return true;
 }
 

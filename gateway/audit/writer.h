@@ -68,6 +68,9 @@ int writer_put(struct writer *writer, const struct event *event,
 void writer_note(struct writer *writer, const struct store_run *run,
     const char *what, const char *detail);
 
+/* Begins the next segment; false when that fails, and rows go on into this. */
+bool writer_rotate(struct writer *writer);
+
 /* Commits what is queued now; false when it stays queued. */
 bool writer_commit(struct writer *writer);
 

@@ -2,6 +2,7 @@
 
 #include "gateway/audit/anchor.h"
 #include "gateway/audit/inclusion.h"
+#include "gateway/audit/shelf.h"
 #include "gateway/audit/verify.h"
 #include "gateway/cli/command.h"
 #include "gateway/cli/inquiry.h"
@@ -91,6 +92,8 @@ end_json(const struct verify_report *report, const char *key)
 	json_number(&json, "unproven_rows", report->unproven);
 	json_number(&json, "entries", report->entries);
 	json_number(&json, "blocks", report->blocks);
+	json_number(&json, "segments", report->segments);
+	json_number(&json, "pruned_segments", report->pruned);
 	json_number(&json, "checkpoints", report->checkpoints);
 	json_number(&json, "signed_blocks", report->signed_blocks);
 	json_number(&json, "anchored_blocks", report->anchored_blocks);
@@ -118,6 +121,10 @@ end_text(const struct inquiry *inquiry, const struct verify_report *report,
 	(void)printf("  rows      %" PRId64 " in %" PRId64
 		     " blocks, with %" PRId64 " dictionary entries\n",
 	    report->rows, report->blocks, report->entries);
+	if (report->segments > 1 || report->pruned > 0)
+		(void)printf("  segments  %" PRId64 ", and %" PRId64
+			     " that were pruned\n",
+		    report->segments, report->pruned);
 	if (report->unproven > 0)
 		(void)printf("            %" PRId64
 			     " older ones, from before there were blocks, "
@@ -220,18 +227,37 @@ on_note(const struct query_cell *cells, size_t count, void *arg)
 	return false;
 }
 
+static int
+print_newest(
+    struct query *query, size_t place, bool *printed, struct problem *reterr)
+{
+	static const struct query_values none = { .count = 0 };
+	bool found = false, cut;
+	const struct query_reader reader = { NULL, on_note, &found };
+	struct query *segment;
+	int status = query_segment(query, place, &segment, reterr);
+
+	if (status != STATUS_OK)
+		return status;
+	status = query_run(segment,
+	    "SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1", &none,
+	    &reader, &cut, reterr);
+	query_close(segment);
+	*printed = found;
+	return status;
+}
+
 int
 attest_checkpoint(struct query *query, struct inquiry *inquiry)
 {
-	bool printed = false, cut;
-	struct query_reader reader = { NULL, on_note, &printed };
-	struct query_values values = { inquiry->values, inquiry->value_count };
 	struct problem problem;
+	bool printed = false;
 
-	if (query_run(query,
-		"SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1",
-		&values, &reader, &cut, &problem) != STATUS_OK)
-		return complain(&problem);
+	(void)inquiry;
+	/* A segment that was just begun has none. */
+	for (size_t i = query_shelf(query)->count; i > 0 && !printed; i--)
+		if (print_newest(query, i - 1, &printed, &problem) != STATUS_OK)
+			return complain(&problem);
 	if (!printed)
 		(void)fputs("exeat: there is no checkpoint yet\n", stderr);
 	if (fflush(stdout) != 0)

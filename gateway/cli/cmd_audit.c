@@ -1,7 +1,9 @@
 #include "gateway/cli/cmd_audit.h"
 
+#include "gateway/audit/across.h"
 #include "gateway/audit/query.h"
 #include "gateway/audit/report.h"
+#include "gateway/audit/shelf.h"
 #include "gateway/audit/summary.h"
 #include "gateway/audit/timeline.h"
 #include "gateway/cli/attest.h"
@@ -15,6 +17,7 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -100,9 +103,48 @@ on_row(const struct query_cell *cells, size_t count, void *arg)
 	return print_row(arg, cells, count);
 }
 
-/* One question, printed; gives how many rows there were. */
+static void
+tell_cut(bool cut)
+{
+	if (cut)
+		(void)fprintf(stderr,
+		    "exeat: only the first %d rows are shown\n",
+		    LIMIT_QUERY_ROWS);
+}
+
+/* What print holds after status; takes print. */
 static int
-ask(struct query *query, const char *sql, const struct inquiry *inquiry,
+end_print(struct print *print, int status, const struct problem *problem)
+{
+	int code = COMMAND_FAILED;
+
+	if (status != STATUS_OK)
+		(void)complain(problem);
+	else if (print_end(print))
+		code = print_count(print) > 0 ? COMMAND_OK : COMMAND_NO;
+	print_free(print);
+	return code;
+}
+
+/* One question, printed. */
+static int
+ask(struct query *query, const struct question *question,
+    const struct inquiry *inquiry, struct print *print, struct problem *reterr)
+{
+	struct query_reader reader = { on_columns, on_row, print };
+	struct query_values values = { inquiry->values, inquiry->value_count };
+	bool cut = false;
+	int status =
+	    across_ask(query, question, &values, &reader, &cut, reterr);
+
+	if (status == STATUS_OK)
+		tell_cut(cut);
+	return status;
+}
+
+/* SQL over the views, which stand over all segments. */
+static int
+ask_views(struct query *query, const char *sql, const struct inquiry *inquiry,
     struct print *print, struct problem *reterr)
 {
 	struct query_reader reader = { on_columns, on_row, print };
@@ -110,31 +152,38 @@ ask(struct query *query, const char *sql, const struct inquiry *inquiry,
 	bool cut = false;
 	int status = query_run(query, sql, &values, &reader, &cut, reterr);
 
-	if (status == STATUS_OK && cut)
-		(void)fprintf(stderr,
-		    "exeat: only the first %d rows are shown\n",
-		    LIMIT_QUERY_ROWS);
+	if (status == STATUS_OK)
+		tell_cut(cut);
 	return status;
 }
 
-/* The same with a printer of its own; gives the exit status. */
+/* The same with a printer of their own; they give the exit status. */
 static int
-ask_and_print(struct query *query, const char *sql,
+ask_and_print(struct query *query, const struct question *question,
     const struct inquiry *inquiry, enum print_form form)
 {
 	struct print *print =
 	    print_new(stdout, inquiry->json ? PRINT_JSON_LINES : form);
 	struct problem problem;
-	int code = COMMAND_FAILED;
 
 	if (print == NULL)
 		return COMMAND_FAILED;
-	if (ask(query, sql, inquiry, print, &problem) != STATUS_OK)
-		(void)complain(&problem);
-	else if (print_end(print))
-		code = print_count(print) > 0 ? COMMAND_OK : COMMAND_NO;
-	print_free(print);
-	return code;
+	return end_print(
+	    print, ask(query, question, inquiry, print, &problem), &problem);
+}
+
+static int
+ask_views_and_print(struct query *query, const char *sql,
+    const struct inquiry *inquiry, enum print_form form)
+{
+	struct print *print =
+	    print_new(stdout, inquiry->json ? PRINT_JSON_LINES : form);
+	struct problem problem;
+
+	if (print == NULL)
+		return COMMAND_FAILED;
+	return end_print(
+	    print, ask_views(query, sql, inquiry, print, &problem), &problem);
 }
 
 struct first {
@@ -159,14 +208,15 @@ on_first(const struct query_cell *cells, size_t count, void *arg)
 
 /* The first value of an answer. */
 static int
-ask_first(struct query *query, const char *sql, const struct inquiry *inquiry,
-    struct first *ret, struct problem *reterr)
+ask_first(struct query *query, const struct question *question,
+    const struct inquiry *inquiry, struct first *ret, struct problem *reterr)
 {
 	struct first first = { .found = false };
 	struct query_reader reader = { NULL, on_first, &first };
 	struct query_values values = { inquiry->values, inquiry->value_count };
 	bool cut;
-	int status = query_run(query, sql, &values, &reader, &cut, reterr);
+	int status =
+	    across_ask(query, question, &values, &reader, &cut, reterr);
 
 	if (status == STATUS_OK)
 		*ret = first;
@@ -187,8 +237,8 @@ print_section(struct query *query, const struct summary_section *section,
 
 	if (inquiry->json)
 		(void)printf("\"%s\":", section->name);
-	well = well &&
-	       ask(query, section->sql, inquiry, print, reterr) == STATUS_OK;
+	well = well && ask(query, &section->question, inquiry, print, reterr) ==
+			   STATUS_OK;
 	if (well && !inquiry->json && print_count(print) > 0 &&
 	    section->title[0] != '\0')
 		(void)printf("\n%s\n", section->title);
@@ -224,7 +274,7 @@ find_run(struct query *query, struct inquiry *inquiry, struct first *first)
 	struct problem problem;
 
 	if (inquiry->word == NULL) {
-		if (ask_first(query, summary_last_run, inquiry, first,
+		if (ask_first(query, &summary_last_run, inquiry, first,
 			&problem) != STATUS_OK)
 			return complain(&problem);
 		if (!first->found) {
@@ -236,7 +286,7 @@ find_run(struct query *query, struct inquiry *inquiry, struct first *first)
 		return COMMAND_OK;
 	}
 	inquiry_add_text(inquiry, "sbx", inquiry->word);
-	if (ask_first(query, summary_find_run, inquiry, first, &problem) !=
+	if (ask_first(query, &summary_find_run, inquiry, first, &problem) !=
 	    STATUS_OK)
 		return complain(&problem);
 	if (first->number == 0) {
@@ -268,7 +318,7 @@ run_timeline(struct query *query, struct inquiry *inquiry)
 	if (code != COMMAND_OK)
 		return code;
 	return ask_and_print(query,
-	    inquiry->json ? timeline_rows : timeline_lines, inquiry,
+	    inquiry->json ? &timeline_rows : &timeline_lines, inquiry,
 	    PRINT_LINES);
 }
 
@@ -310,7 +360,6 @@ static const char tail_lines[] =
     "FROM v_event WHERE seq > :after ORDER BY seq LIMIT :limit";
 static const char tail_rows[] =
     "SELECT * FROM v_event WHERE seq > :after ORDER BY seq LIMIT :limit";
-static const char last_seq[] = "SELECT ifnull(max(seq), 0) FROM event";
 
 /* False when nobody reads us any more. */
 static bool
@@ -327,30 +376,31 @@ static int
 print_new_rows(struct query *query, struct inquiry *inquiry,
     struct print *print, int64_t *after, struct problem *reterr)
 {
-	struct first last;
-	int status = ask_first(query, last_seq, inquiry, &last, reterr);
+	int64_t last;
+	int status = query_last_seq(query, &last, reterr);
 
-	if (status != STATUS_OK || last.number <= *after)
+	if (status != STATUS_OK || last <= *after)
 		return status;
 	inquiry->value_count = 0;
 	inquiry_add_number(inquiry, "after", *after);
-	inquiry_add_number(inquiry, "limit", last.number - *after);
-	status = ask(query, inquiry->json ? tail_rows : tail_lines, inquiry,
-	    print, reterr);
-	*after = last.number;
+	inquiry_add_number(inquiry, "limit", last - *after);
+	status = ask_views(query, inquiry->json ? tail_rows : tail_lines,
+	    inquiry, print, reterr);
+	*after = last;
 	return status;
 }
 
 static int
-follow(struct query *query, struct inquiry *inquiry, struct print *print,
+follow(struct query **query, struct inquiry *inquiry, struct print *print,
     int64_t after)
 {
 	struct problem problem;
 	bool goes_on = true;
 
 	while (goes_on) {
-		if (print_new_rows(query, inquiry, print, &after, &problem) !=
-		    STATUS_OK)
+		if (query_renew(query, &problem) != STATUS_OK ||
+		    print_new_rows(*query, inquiry, print, &after, &problem) !=
+			STATUS_OK)
 			return complain(&problem);
 		if (!print_end(print))
 			return COMMAND_FAILED;
@@ -363,30 +413,37 @@ static int
 run_tail(struct query *query, struct inquiry *inquiry)
 {
 	struct problem problem;
-	struct first last;
+	struct query *ours = NULL;
 	struct print *print;
-	int code;
+	int64_t last;
+	int code = COMMAND_FAILED;
 
-	if (ask_first(query, last_seq, inquiry, &last, &problem) != STATUS_OK)
+	if (query_last_seq(query, &last, &problem) != STATUS_OK ||
+	    query_open(query_audit(query), &ours, &problem) != STATUS_OK)
 		return complain(&problem);
 	print =
 	    print_new(stdout, inquiry->json ? PRINT_JSON_LINES : PRINT_LINES);
-	if (print == NULL)
-		return COMMAND_FAILED;
-	code = follow(query, inquiry, print, last.number - inquiry->count);
+	if (print != NULL)
+		code = follow(&ours, inquiry, print, last - inquiry->count);
 	print_free(print);
+	query_close(ours);
 	return code;
 }
 
 /* ---- show ---- */
 
 /* The row, what it belongs to, and what belongs to it. */
-static const char show_row[] =
-    "SELECT v.*, (SELECT group_concat(seq, ' ') FROM event WHERE parent_seq "
-    "= :seq AND seq > :seq) AS followed_by FROM v_event v WHERE seq = :seq";
-static const char show_request[] =
-    "SELECT * FROM v_event WHERE seq IN (SELECT seq FROM event WHERE hex("
-    "req_id) = upper(:req)) ORDER BY seq";
+#define SHOW(events)                                                    \
+	"SELECT v.*, (SELECT group_concat(seq, ' ') FROM " events       \
+	" WHERE parent_seq = :seq AND seq > :seq) AS followed_by FROM " \
+	"v_event v WHERE seq = :seq"
+static const struct question show_row = { SHOW("event"), NULL, NULL };
+static const char show_row_of_many[] = SHOW("v_event");
+static const struct question show_request = {
+	"SELECT * FROM v_event WHERE seq IN (SELECT seq FROM event WHERE hex("
+	"req_id) = upper(:req)) ORDER BY seq",
+	NULL, NULL
+};
 
 static int
 run_show(struct query *query, struct inquiry *inquiry)
@@ -403,11 +460,15 @@ run_show(struct query *query, struct inquiry *inquiry)
 	if (strlen(inquiry->word) == REQUEST_DIGITS) {
 		inquiry_add_text(inquiry, "req", inquiry->word);
 		code =
-		    ask_and_print(query, show_request, inquiry, PRINT_RECORD);
+		    ask_and_print(query, &show_request, inquiry, PRINT_RECORD);
 	} else if (cursor_decimal(&from, INT64_MAX, &seq) &&
 		   cursor_is_empty(&from)) {
 		inquiry_add_number(inquiry, "seq", (int64_t)seq);
-		code = ask_and_print(query, show_row, inquiry, PRINT_RECORD);
+		code = query_shelf(query)->count > 1
+			   ? ask_views_and_print(
+				 query, show_row_of_many, inquiry, PRINT_RECORD)
+			   : ask_and_print(
+				 query, &show_row, inquiry, PRINT_RECORD);
 	} else {
 		(void)fprintf(stderr,
 		    "exeat: \"%.80s\" is neither a row's number nor the %d "
@@ -433,16 +494,44 @@ list_questions(void)
 	return fflush(stdout) == 0 ? COMMAND_OK : COMMAND_FAILED;
 }
 
+/* One of the questions that are asked of what is known beyond segments. */
+static int
+ask_rollup(const struct query *query, const struct question *question,
+    const struct inquiry *inquiry)
+{
+	char path[SHELF_PATH];
+	struct query *rollup;
+	struct problem problem;
+	int code;
+
+	if (shelf_beside(query_audit(query), "rollup", path, &problem) !=
+		STATUS_OK ||
+	    query_open_file(path, &rollup, &problem) != STATUS_OK)
+		return complain(&problem);
+	code = ask_views_and_print(rollup, question->sql, inquiry, PRINT_TABLE);
+	query_close(rollup);
+	return code;
+}
+
 static int
 run_query(struct query *query, struct inquiry *inquiry)
 {
-	const char *title, *sql = query_question(inquiry->word, &title);
+	struct question_text *text = calloc(1, sizeof(*text));
 	int code;
 
+	if (text == NULL)
+		return COMMAND_FAILED;
 	inquiry_add_number(inquiry, "t0", inquiry->since_us);
 	inquiry_add_number(inquiry, "t1", clock_wall_us());
-	code = ask_and_print(
-	    query, sql == NULL ? inquiry->word : sql, inquiry, PRINT_TABLE);
+	if (!across_question(inquiry->word, text))
+		code = ask_views_and_print(
+		    query, inquiry->word, inquiry, PRINT_TABLE);
+	else if (text->of_rollup)
+		code = ask_rollup(query, &text->question, inquiry);
+	else
+		code =
+		    ask_and_print(query, &text->question, inquiry, PRINT_TABLE);
+	free(text);
 	/* An answer without rows is an answer. */
 	return code == COMMAND_NO ? COMMAND_OK : code;
 }

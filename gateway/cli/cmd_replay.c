@@ -44,8 +44,8 @@ find_run(struct query *query, const char *run, struct problem *reterr)
 	int64_t found = 0;
 	const struct query_reader reader = { NULL, on_count, &found };
 	bool cut;
-	int status =
-	    query_run(query, summary_find_run, &values, &reader, &cut, reterr);
+	int status = across_ask(
+	    query, &summary_find_run, &values, &reader, &cut, reterr);
 
 	if (status != STATUS_OK || found > 0)
 		return status;

@@ -171,7 +171,7 @@ find_reasons(const char *database, const char *run, struct reasons *ret)
 	ret->out = cursor_writer_of(ret->text, sizeof(ret->text) - 1);
 	if (query_open(database, &query, NULL) != STATUS_OK)
 		return;
-	if (query_run(query, summary_reasons, &values, &reader, &cut, NULL) ==
+	if (across_ask(query, &summary_reasons, &values, &reader, &cut, NULL) ==
 		STATUS_OK &&
 	    ret->out.used > 0)
 		cursor_put_text(&ret->out, ")");

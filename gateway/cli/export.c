@@ -4,6 +4,7 @@
 #include "gateway/audit/export_cef.h"
 #include "gateway/audit/export_ecs.h"
 #include "gateway/audit/export_ocsf.h"
+#include "gateway/audit/shelf.h"
 #include "gateway/cli/command.h"
 #include "gateway/cli/inquiry.h"
 #include "gateway/cli/outlet.h"
@@ -38,6 +39,7 @@ struct export
 	struct outlet *outlet; /* of what is built here */
 	struct syslog_target syslog;
 	int64_t after; /* the last row that was printed */
+	int64_t segment; /* the one it is of */
 	size_t count; /* rows of this page */
 	bool named; /* the columns were printed */
 	struct problem problem; /* of syslog */
@@ -254,17 +256,59 @@ print_pages(struct query *query, struct inquiry *inquiry, struct export *export)
 {
 	int status;
 
-	for (;;) {
+	do {
 		status = print_page(query, inquiry, export);
 		if (status != STATUS_OK)
 			return status;
 		if (fflush(stdout) != 0 || ferror(stdout) != 0)
 			return STATUS_SYSTEM;
-		if (export->count == PAGE_ROWS)
+	} while (export->count == PAGE_ROWS);
+	return STATUS_OK;
+}
+
+/* Segment by segment, from the one that was reached. */
+static int
+print_segments(
+    struct query *query, struct inquiry *inquiry, struct export *export)
+{
+	const struct shelf *shelf = query_shelf(query);
+	int status = STATUS_OK;
+
+	for (size_t i = 0; i < shelf->count && status == STATUS_OK; i++) {
+		struct query *segment;
+		struct problem problem;
+
+		if (shelf->numbers[i] < export->segment)
 			continue;
-		if (!inquiry->follow || !wait_for_rows())
-			return STATUS_OK;
+		if (query_segment(query, i, &segment, &problem) != STATUS_OK)
+			return complain(&problem);
+		status = print_pages(segment, inquiry, export);
+		query_close(segment);
+		export->segment = shelf->numbers[i];
 	}
+	return status;
+}
+
+static int
+print_all(struct query *query, struct inquiry *inquiry, struct export *export)
+{
+	struct problem problem;
+	struct query *ours = NULL;
+	int status;
+
+	if (query_open(query_audit(query), &ours, &problem) != STATUS_OK)
+		return complain(&problem);
+	for (;;) {
+		status = print_segments(ours, inquiry, export);
+		if (status != STATUS_OK || !inquiry->follow || !wait_for_rows())
+			break;
+		if (query_renew(&ours, &problem) != STATUS_OK) {
+			status = complain(&problem);
+			break;
+		}
+	}
+	query_close(ours);
+	return status;
 }
 
 /* ---- the command ---- */
@@ -315,7 +359,7 @@ export_rows(struct query *query, struct inquiry *inquiry)
 	int status = begin(&export, inquiry);
 
 	if (status == STATUS_OK)
-		status = print_pages(query, inquiry, &export);
+		status = print_all(query, inquiry, &export);
 	if (export.lines != NULL && !print_end(export.lines))
 		status = STATUS_SYSTEM;
 	print_free(export.lines);

@@ -1,11 +1,11 @@
 /*
  * exeat-audit - the only writer of one audit database.
  *
- * Started as "exeat-audit DB" by the first run that uses the database, with a
- * pipe or socket as descriptor 3.  There it says one of three things and
- * closes it: "R", it listens; "B", another writer does, and this one goes; or
- * a line of text, what is wrong.  Later runs of the same user find it by the
- * socket beside the file.  It ends when no run has been connected for
+ * Started as "exeat-audit [--segment-rows N] DB" by the first run that uses the
+ * database, with a pipe or socket as descriptor 3.  There it says one of three
+ * things and closes it: "R", it listens; "B", another writer does, and this one
+ * goes; or a line of text, what is wrong.  Later runs of the same user find it
+ * by the socket beside the file.  It ends when no run has been connected for
  * LIMIT_AUDIT_IDLE_MS, or by SIGTERM.
  *
  * In order: give up what it does not need, take the door, open the database,
@@ -38,6 +38,7 @@ enum {
 
 struct program {
 	const char *path;
+	int64_t segment_rows; /* then the next segment begins */
 	struct loop *loop;
 	struct door *door;
 	struct store *store;
@@ -217,7 +218,8 @@ end_lost_runs(struct program *program)
 static int
 begin(struct program *program, struct problem *reterr)
 {
-	int status = store_open(program->path, &program->store, reterr);
+	int status = store_open(
+	    program->path, program->segment_rows, &program->store, reterr);
 
 	if (status != STATUS_OK)
 		return status;
@@ -353,6 +355,27 @@ run(struct program *program)
 	return program->exit_status;
 }
 
+static bool
+read_arguments(struct program *program, int argc, char **argv)
+{
+	struct cursor digits;
+	uint64_t rows = LIMIT_SEGMENT_ROWS;
+	int at = 1;
+
+	if (argc > 3 && strcmp(argv[1], "--segment-rows") == 0) {
+		digits = cursor_of_text(argv[2]);
+		if (!cursor_decimal(&digits, LIMIT_SEGMENT_ROWS, &rows) ||
+		    !cursor_is_empty(&digits) || rows == 0)
+			return false;
+		at = 3;
+	}
+	if (argc != at + 1 || argv[at][0] == '-')
+		return false;
+	program->segment_rows = (int64_t)rows;
+	program->path = argv[at];
+	return true;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -362,11 +385,10 @@ main(int argc, char **argv)
 	int status;
 
 	log_begin("exeat-audit", NULL, LOG_LEVEL_WARNING);
-	if (argc != 2) {
-		log_error("usage: exeat-audit DATABASE");
+	if (!read_arguments(&program, argc, argv)) {
+		log_error("usage: exeat-audit [--segment-rows N] DATABASE");
 		return EXIT_FAILURE;
 	}
-	program.path = argv[1];
 	program.loop = loop_new();
 	if (program.loop == NULL) {
 		log_error("no memory");

@@ -10,3 +10,8 @@ LEFT JOIN token t ON t.id=e.token_id
 WHERE c.name=:cred
 GROUP BY 1, 2, 3, 4, 5
 ORDER BY n DESC;
+-- merge
+SELECT host, tenant, uid, agent, sub_on_behalf, sum(n) AS n,
+  min(first) AS first, max(last) AS last, sum(out) AS out
+FROM part GROUP BY 1, 2, 3, 4, 5
+ORDER BY n DESC;

@@ -19,4 +19,6 @@ FROM pairs
 JOIN sandbox s ON s.id = sandbox_id
 JOIN dst d ON d.id = dst_id
 WHERE mean BETWEEN 1 AND 7200 AND deviation / mean < 0.25
-ORDER BY deviation / mean LIMIT 100;
+ORDER BY deviation / mean LIMIT min(:top, 100);
+-- merge
+SELECT * FROM part ORDER BY jitter LIMIT 100;

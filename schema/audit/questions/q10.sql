@@ -9,4 +9,8 @@ JOIN kind k ON k.id=e.kind
 JOIN verdict v ON v.id=e.verdict
 LEFT JOIN dst ds ON ds.id=e.dst_id
 GROUP BY 1, 2, 3, 4
+ORDER BY n DESC LIMIT min(:top, 200);
+-- merge
+SELECT kind, verdict, host, verb, sum(n) AS n, sum(out) AS out
+FROM part GROUP BY 1, 2, 3, 4
 ORDER BY n DESC LIMIT 200;

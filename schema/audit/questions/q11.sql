@@ -2,7 +2,8 @@
 WITH RECURSIVE tree(seq, level, path) AS (
   SELECT e.seq, 0, printf('%012d', e.seq)
   FROM event e JOIN sandbox s ON s.id = e.sandbox_id
-  WHERE s.uid = :sbx AND e.kind = 20 AND e.parent_seq IS NULL
+  WHERE s.uid = :sbx AND e.kind = 20 AND (e.parent_seq IS NULL
+    OR e.parent_seq < (SELECT min(seq) FROM event))
   UNION ALL
   SELECT e.seq, level + 1, path || '/' || printf('%012d', e.seq)
   FROM tree JOIN event e ON e.parent_seq = tree.seq AND e.kind = 20
@@ -12,4 +13,4 @@ SELECT e.seq, e.ts_us, printf('%*s', 2 * level, '') || e.object AS exe,
   (SELECT count(*) FROM event n
    WHERE n.parent_seq = e.seq AND n.kind IN (1, 2, 3, 5)) AS net
 FROM tree JOIN event e ON e.seq = tree.seq
-ORDER BY path LIMIT 2000;
+ORDER BY path LIMIT min(:top, 2000);

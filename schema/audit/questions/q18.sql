@@ -8,3 +8,8 @@ SELECT p.loaded_us, p.loaded_by, hex(p.sha256) AS sha256,
    AS percent_after
 FROM policy p
 ORDER BY 1;
+-- merge
+SELECT min(loaded_us) AS loaded_us, loaded_by, sha256, percent_before,
+  percent_after
+FROM part GROUP BY sha256
+ORDER BY 1;

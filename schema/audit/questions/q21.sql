@@ -6,3 +6,7 @@ JOIN dst d ON d.id=e.dst_id
 WHERE e.status IN (401, 403) AND e.verdict=1 AND e.ts_us BETWEEN :t0 AND :t1
 GROUP BY 1, 2, 3
 ORDER BY n DESC;
+-- merge
+SELECT name, host, status, sum(n) AS n, max(last) AS last
+FROM part GROUP BY 1, 2, 3
+ORDER BY n DESC;

@@ -1,10 +1,11 @@
 /*
  * fill - a database with something of everything in it, by a real writer.
  *
- * fill DATABASE ROUND ROWS    prints the writer's pid, and then a point for
+ * fill DATABASE ROUND ROWS [SEGMENT_ROWS]
+ *                             prints the writer's pid, and then a point for
  *                             each hundred rows that were accepted
  *
- * ROUND is one letter, so that the runs of several calls have their own names.
+ * ROUND is a word, so that the runs of several calls have their own names.
  */
 #include "tests/gateway/audit/parent.h"
 
@@ -98,8 +99,9 @@ main(int argc, char **argv)
 	char uid[64];
 	const char *slash;
 
-	if (argc != 4)
+	if (argc != 4 && argc != 5)
 		return EXIT_FAILURE;
+	parent.segment_rows = argv[4];
 	digits = cursor_of_text(argv[3]);
 	if (!cursor_decimal(&digits, 1000000, &rows))
 		return EXIT_FAILURE;
@@ -111,7 +113,7 @@ main(int argc, char **argv)
 	(void)printf("%d\n", (int)parent.writer.pid);
 	(void)fflush(stdout);
 	for (int i = 1; i <= 3; i++) {
-		(void)snprintf(uid, sizeof(uid), "run-%c%d", argv[2][0], i);
+		(void)snprintf(uid, sizeof(uid), "run-%.8s%d", argv[2], i);
 		run(&parent, uid, rows);
 	}
 	(void)spawn_kill(&parent.writer, SIGTERM);

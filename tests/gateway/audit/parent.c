@@ -74,7 +74,7 @@ void
 parent_start(struct parent *parent, struct spawned *ret, char text[512])
 {
 	static const char path[] = BUILD_DIR "/exeat-audit";
-	const char *argv[] = { path, parent->database, NULL };
+	const char *argv[] = { path, parent->database, NULL, NULL, NULL };
 	const char *envp[] = { NULL };
 	struct spawn spawn = { .path = path,
 		.argv = argv,
@@ -86,6 +86,11 @@ parent_start(struct parent *parent, struct spawned *ret, char text[512])
 	int said[2], null;
 	ssize_t got;
 
+	if (parent->segment_rows != NULL) {
+		argv[1] = "--segment-rows";
+		argv[2] = parent->segment_rows;
+		argv[3] = parent->database;
+	}
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
 	spawn.fds[0] = null;

@@ -20,6 +20,7 @@ struct sqlite3;
 struct parent {
 	char folder[512];
 	char database[640];
+	const char *segment_rows; /* digits; NULL: as many as usual */
 	struct spawned writer;
 };
 

@@ -1,0 +1,272 @@
+#!/usr/bin/python3 -I
+"""An audit of several segments is asked, proven and gone on with as one."""
+import contextlib
+import csv
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = os.environ["EXEAT_BUILD"]
+EXEAT = os.path.join(BUILD, "exeat")
+FILL = os.path.join(BUILD, "audit_fill")
+PROVER = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                      "check_inclusion.py")
+ROWS = 500
+SEED = 8000000
+
+
+def fill(path, letter="a", rows=ROWS, segment_rows=None):
+    words = [FILL, path, letter, str(rows)]
+    if segment_rows is not None:
+        words.append(str(segment_rows))
+    subprocess.run(words, check=True, timeout=120, stdout=subprocess.DEVNULL)
+
+
+def audit(path, *words):
+    return subprocess.run([EXEAT, "audit", *words, "--audit", path],
+                          capture_output=True, text=True, timeout=120,
+                          check=False)
+
+
+def ask(path, *words):
+    done = audit(path, *words, "--json")
+    assert done.returncode == 0, (words, done.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def verify(path, *words):
+    done = audit(path, "verify", "--json", *words)
+    return done.returncode, json.loads(done.stdout)
+
+
+def segments(path):
+    folder, name = os.path.split(path)
+    return sorted(os.path.join(folder, entry) for entry in os.listdir(folder)
+                  if entry == name or (entry[:-6] == name + "." and
+                                       entry[-6:].isdigit()))
+
+
+def change(path, statement):
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        assert database.execute(statement).rowcount != 0, statement
+        database.commit()
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="exeat-test-segments-")
+        cls.many = os.path.join(cls.folder, "many.db")
+        cls.one = os.path.join(cls.folder, "one.db")
+        fill(cls.many, segment_rows=300)
+        fill(cls.one)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def copy(self):
+        folder = tempfile.mkdtemp(dir=self.folder)
+        for name in os.listdir(self.folder):
+            if name.startswith("many.db"):
+                shutil.copy(os.path.join(self.folder, name),
+                            os.path.join(folder, name))
+        return os.path.join(folder, "many.db")
+
+
+class Questions(Case):
+    def test_there_are_several_and_runs_go_through_them(self):
+        self.assertGreaterEqual(len(segments(self.many)), 4)
+        self.assertEqual(len(segments(self.one)), 1)
+        continued = ask(self.many, "query", "SELECT sandbox, seq FROM v_event "
+                        "WHERE object = 'continue'")
+        self.assertGreaterEqual(len(continued), 3)
+
+    def test_questions_are_answered_as_by_one_segment(self):
+        for name in ["q01", "q02", "q04", "q06", "q08", "q13", "q14", "q15",
+                     "q18", "q21", "q22", "q23"]:
+            answers = []
+            for path in (self.one, self.many):
+                rows = ask(path, "query", name)
+                for row in rows:
+                    for key in ("seq", "first_us", "loaded_us"):
+                        row.pop(key, None)
+                answers.append(sorted(map(str, rows)))
+            self.assertEqual(answers[0], answers[1], name)
+        self.assertEqual(ask(self.one, "query", "q03", "cred=npm-token"),
+                         ask(self.many, "query", "q03", "cred=npm-token"))
+        self.assertEqual(ask(self.many, "query", "q20"), [
+            {"missing_rows": 0, "broken_links": 0, "uncovered_rows": 0}])
+        # Every intent is open: nothing ended them.
+        self.assertEqual(len(ask(self.many, "query", "q24")), 500)
+
+    def test_run_has_one_summary_and_one_timeline(self):
+        for run in ("run-a1", "run-a2", "run-a3"):
+            parts = [json.loads(audit(path, "summary", run, "--json").stdout)
+                     for path in (self.one, self.many)]
+            for part in parts:
+                for key in ("started", "seconds"):
+                    part["run"][0].pop(key)
+                part.pop("audit")
+            self.assertEqual(parts[0], parts[1])
+            lines = ask(self.many, "timeline", run)
+            kinds = [line["kind"] for line in lines]
+            self.assertEqual((kinds[0], kinds[-1]),
+                             ("sandbox_start", "sandbox_end"))
+            self.assertEqual(
+                sum(kind in ("http", "http_intent") for kind in kinds), ROWS)
+
+    def test_views_and_tables_stand_over_all(self):
+        last = ask(self.many, "query", "SELECT count(*) AS n, max(seq) AS m "
+                   "FROM v_event")[0]
+        self.assertEqual(last["n"], last["m"])
+        self.assertEqual(ask(self.many, "query", "SELECT count(*) AS n, "
+                             "max(seq) AS m FROM event"), [last])
+        for table in ("dst", "sandbox", "policy", "cred", "principal"):
+            sql = f"SELECT count(*) AS n FROM {table}"
+            self.assertEqual(ask(self.many, "query", sql),
+                             ask(self.one, "query", sql), table)
+        done = audit(self.many, "query",
+                     "SELECT * FROM event e JOIN dst d ON d.id = e.dst_id")
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("several segments", done.stderr)
+
+    def test_rows_are_shown_and_exported_from_where_they_are(self):
+        rows = ask(self.many, "export")
+        self.assertEqual([row["seq"] for row in rows],
+                         list(range(1, len(rows) + 1)))
+        text = audit(self.many, "export", "--format", "csv").stdout
+        self.assertEqual(len(list(csv.DictReader(io.StringIO(text)))),
+                         len(rows))
+        for seq in (2, 700, len(rows)):
+            self.assertEqual(ask(self.many, "show", str(seq))[0]["seq"], seq)
+        tail = ask(self.many, "tail", "-n", "400")
+        self.assertEqual([row["seq"] for row in tail],
+                         [row["seq"] for row in rows[-400:]])
+
+
+class Proof(Case):
+    def test_whole_audit_is_verified(self):
+        code, found = verify(self.many)
+        self.assertEqual((code, found["findings"]), (0, []))
+        self.assertEqual(found["runs"], 3)
+        self.assertEqual(found["segments"], len(segments(self.many)))
+
+    def test_row_of_any_segment_is_proven(self):
+        key = audit(self.many, "verify", "--key").stdout.strip()
+        last = ask(self.many, "query", "SELECT max(seq) AS m FROM v_event")
+        for seq in (3, 299, 304, 620, 1100, last[0]["m"]):
+            proof = audit(self.many, "prove", str(seq))
+            self.assertEqual(proof.returncode, 0, proof.stderr)
+            done = subprocess.run([sys.executable, "-I", PROVER, key],
+                                  input=proof.stdout, capture_output=True,
+                                  text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(str(seq), done.stdout)
+        self.assertEqual(audit(self.many, "prove", "9999999").returncode, 1)
+
+    def test_checkpoint_of_before_anchors_what_came_later(self):
+        path = self.copy()
+        anchor = os.path.join(self.folder, "anchor")
+        with open(anchor, "w", encoding="utf-8") as file:
+            file.write(audit(path, "checkpoint").stdout)
+        fill(path, "b", 400, 300)
+        code, found = verify(path, "--anchor", anchor)
+        self.assertEqual((code, found["findings"]), (0, []))
+        self.assertGreater(found["anchored_blocks"], 0)
+
+    def expect(self, path, table, number=None):
+        code, found = verify(path)
+        self.assertEqual(code, 1)
+        self.assertTrue(any(
+            finding["table"] == table and
+            (number is None or finding["first"] <= number <= finding["last"])
+            for finding in found["findings"]), found["findings"])
+
+    def test_segment_that_is_gone_is_missed(self):
+        for number in range(1, len(segments(self.many)) - 1):
+            path = self.copy()
+            for name in (segments(path)[number],):
+                for ending in ("", "-wal", "-shm"):
+                    if os.path.exists(name + ending):
+                        os.unlink(name + ending)
+            self.expect(path, "segment", number + 1)
+
+    def test_segment_of_another_audit_is_found(self):
+        path = self.copy()
+        other = os.path.join(self.folder, "other.db")
+        if not os.path.exists(other):
+            fill(other, segment_rows=300)
+        for ending in ("", "-wal", "-shm"):
+            shutil.copyfile(other + ".000002" + ending,
+                            path + ".000002" + ending)
+        self.expect(path, "segment", 2)
+
+    def test_change_in_a_segment_that_is_left_is_found(self):
+        path = self.copy()
+        change(path + ".000002", "UPDATE event SET object = '/other' "
+               "WHERE seq = 400")
+        self.expect(path, "event", 400)
+        path = self.copy()
+        change(path + ".000003", "UPDATE meta SET v = (SELECT v FROM meta "
+               "WHERE k = 'tree') WHERE k = 'start'")
+        self.expect(path, "meta")
+        path = self.copy()
+        change(path + ".000002", "INSERT INTO dst(id, host, reg_domain, is_ip,"
+               " first_us) VALUES(0, 'x.test', 'x.test', 0, 1)")
+        self.expect(path, "event")
+
+
+class Interrupted(Case):
+    def test_segment_whose_maker_died_is_made_by_the_next(self):
+        path = self.copy()
+        last = segments(path)[-1]
+        newest = path + f".{int(last[-6:]) + 1:06}"
+        with open(newest, "wb"):
+            pass
+        code, found = verify(path)
+        self.assertEqual((code, found["findings"]), (0, []))
+        self.assertGreater(len(ask(path, "tail")), 0)
+        fill(path, "b", 50, 300)
+        code, found = verify(path)
+        self.assertEqual((code, found["findings"]), (0, []))
+        self.assertIn(newest, segments(path))
+
+    def test_killed_writer_leaves_every_segment_whole(self):
+        path = os.path.join(self.folder, "killed.db")
+        choice = random.Random(SEED)
+        rounds = 60 if os.environ.get("EXEAT_FULL") == "1" else 6
+        accepted = 0
+        for number in range(rounds):
+            letter = chr(ord("a") + number % 26) + chr(
+                ord("a") + number // 26)
+            with subprocess.Popen(
+                    [FILL, path, letter, "2000", "150"],
+                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                    bufsize=0) as filler:
+                pid = int(filler.stdout.readline())
+                for _ in range(choice.randrange(1, 40)):
+                    if filler.stdout.read(1) != b".":
+                        break
+                    accepted += 100
+                os.kill(pid, signal.SIGKILL)
+                accepted += filler.stdout.read().count(b".") * 100
+            code, found = verify(path)
+            self.assertEqual((code, found["findings"]), (0, []))
+            self.assertGreaterEqual(found["rows"], accepted)
+        fill(path, "z", 10)
+        code, found = verify(path)
+        self.assertEqual((code, found["findings"]), (0, []))
+        self.assertEqual(found["open_runs"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
