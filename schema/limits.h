@@ -127,6 +127,10 @@
 #define LIMIT_SESSIONS 256 /* resumable TLS sessions outside, 2 KiB each */
 #define LIMIT_DNS_CONNECTIONS 64 /* TCP/53 at once */
 
+/* exeat.internal. */
+#define LIMIT_INTERNAL_BODY 16384 /* what is asked for there is short */
+#define LIMIT_INTERNAL_ANSWER 262144 /* a policy of some hundred rules */
+
 /* Who asked. */
 #define LIMIT_EXE 1024 /* a program's path: longer ones match no pattern */
 #define LIMIT_ARGV 512 /* of a command line, enough to know it again */

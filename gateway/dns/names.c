@@ -191,6 +191,13 @@ names_is_synthetic(const struct address *address)
 	return offset_of(address, &offset);
 }
 
+bool
+names_is_internal(const struct hostname *name)
+{
+	return name->length == sizeof(NAMES_INTERNAL) - 1 &&
+	       memcmp(name->text, NAMES_INTERNAL, name->length) == 0;
+}
+
 size_t
 names_count(const struct names *names)
 {

@@ -14,6 +14,13 @@
 
 struct names;
 
+/*
+ * The one name that stands for the gateway itself: it needs no rule, and what
+ * is connected to it is never dialled.
+ */
+#define NAMES_INTERNAL "exeat.internal"
+bool names_is_internal(const struct hostname *name);
+
 struct names *names_new(void) MUST_CHECK;
 void names_free(struct names *names);
 

@@ -112,7 +112,10 @@ rule_on(struct stub *stub, const struct dns_query *query, struct ruling *ruling)
 		ruling->reason = REASON_DNS_POLICY;
 		return;
 	}
-	stack_decide(stub->run->stack, &facts, &ruling->verdict);
+	if (names_is_internal(&query->host))
+		ruling->verdict.kind = VERDICT_ALLOW;
+	else
+		stack_decide(stub->run->stack, &facts, &ruling->verdict);
 	if (ruling->verdict.kind == VERDICT_DENY) {
 		ruling->reason = ruling->verdict.reason;
 		return;

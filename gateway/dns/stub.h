@@ -3,9 +3,9 @@
  *
  * A and AAAA of a name that some rule may allow get its synthetic address;
  * HTTPS and SVCB of it an empty answer, so that clients fall back to those.
- * Everything else is REFUSED with an extended error (RFC 8914) that names the
- * reason: at once and for good, so that nobody asks again.  No question is
- * ever passed on, whatever is in its labels.
+ * Everything else but exeat.internal is REFUSED with an extended error (RFC
+ * 8914) that names the reason: at once and for good, so that nobody asks again.
+ * No question is ever passed on, whatever is in its labels.
  *
  * Each new name has one row, and so has each new question that is refused.
  */

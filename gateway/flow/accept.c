@@ -15,6 +15,7 @@
 
 enum {
 	DNS_PORT = 53,
+	INTERNAL_PORT = 80,
 	LISTENER_COUNT = 2
 };
 
@@ -42,13 +43,27 @@ pause_at_cap(struct accept *accept)
 		listener_pause(accept->listeners[i]);
 }
 
+/* What the destination stands for. */
+static void
+find_meaning(struct flow *flow)
+{
+	const struct hostname *name =
+	    names_find(flow->plane->names, &flow->wanted.address);
+
+	if (name == NULL)
+		return;
+	flow->by_name = true;
+	flow->host = *name;
+	if (names_is_internal(name) && flow->wanted.port == INTERNAL_PORT)
+		flow->role = FLOW_INTERNAL;
+}
+
 static void
 on_accept(int fd, const struct endpoint *meant, const struct endpoint *from,
     void *arg)
 {
 	struct accept *accept = arg;
 	struct plane *plane = accept->plane;
-	const struct hostname *name;
 	struct flow *flow;
 
 	if (meant->port == DNS_PORT) {
@@ -60,11 +75,7 @@ on_accept(int fd, const struct endpoint *meant, const struct endpoint *from,
 		log_warning("a connection was dropped: there is no memory");
 		return;
 	}
-	name = names_find(plane->names, &meant->address);
-	if (name != NULL) {
-		flow->by_name = true;
-		flow->host = *name;
-	}
+	find_meaning(flow);
 	table_add(plane->table, flow);
 	pause_at_cap(accept);
 	caller_ask(flow);

@@ -2,6 +2,7 @@
 
 #include "gateway/flow/consent.h"
 #include "gateway/flow/flow.h"
+#include "gateway/flow/internal.h"
 #include "gateway/flow/judge.h"
 #include "gateway/flow/record.h"
 #include "gateway/flow/refusal.h"
@@ -224,8 +225,15 @@ on_accepted(struct sink_wait *wait, int64_t seq)
 static void
 find_client(struct exchange *exchange)
 {
-	struct leg *client = exchange->host.idle_client(exchange->host.arg);
+	bool internal = exchange->flow->role == FLOW_INTERNAL;
+	struct leg *client =
+	    internal ? internal_leg(exchange->flow)
+		     : exchange->host.idle_client(exchange->host.arg);
 
+	if (internal && client == NULL) {
+		exchange->failed = REASON_OVERLOAD;
+		return;
+	}
 	if (client != NULL) {
 		exchange->reused = true;
 		exchange->client = client;

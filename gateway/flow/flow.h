@@ -50,6 +50,12 @@ struct pump;
 struct stack;
 struct stream;
 
+/* Who answers what is connected to. */
+enum flow_role {
+	FLOW_WORLD, /* somebody outside, if the policy allows it */
+	FLOW_INTERNAL /* we do: see flow/internal */
+};
+
 struct flow_row {
 	const char *name;
 	void (*enter)(struct flow *flow);
@@ -88,6 +94,7 @@ struct flow {
 	struct endpoint from;
 	bool by_name; /* wanted stands for host */
 	struct hostname host;
+	enum flow_role role;
 	uint64_t sighting; /* who asks is being found out; or 0 */
 	struct program *program; /* who asks; NULL: unknown */
 

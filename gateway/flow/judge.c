@@ -149,8 +149,8 @@ may_go_on(const struct flow *flow, const struct facts *facts,
 		   flow->plane->run->stack, facts, &flow->upstream.address);
 }
 
-void
-judge_again(struct flow *flow)
+static void
+judge_anew(struct flow *flow)
 {
 	struct facts facts = judge_facts(flow);
 	struct verdict verdict;
@@ -170,6 +170,27 @@ judge_again(struct flow *flow)
 }
 
 void
+judge_again(struct flow *flow)
+{
+	/* No policy is about what we answer ourselves. */
+	if (flow->role != FLOW_INTERNAL)
+		judge_anew(flow);
+}
+
+/* What we answer ourselves needs no rule; it is spoken with over HTTP. */
+static void
+judge_internal(struct flow *flow)
+{
+	flow->verdict = (struct verdict){ .kind = VERDICT_ALLOW };
+	if (!flow->sniffed)
+		flow_enter(flow, FLOW_SNIFFING);
+	else if (flow->protocol == SNIFF_HTTP1)
+		flow_enter(flow, FLOW_EXCHANGING);
+	else
+		flow_refuse(flow, REASON_UNSUPPORTED);
+}
+
+void
 judge_enter(struct flow *flow)
 {
 	struct facts facts = judge_facts(flow);
@@ -177,6 +198,10 @@ judge_enter(struct flow *flow)
 
 	if (flow_is_condemned(flow)) {
 		flow_refuse(flow, flow->reason);
+		return;
+	}
+	if (flow->role == FLOW_INTERNAL) {
+		judge_internal(flow);
 		return;
 	}
 	if (flow->sniffed && !names_agree(flow)) {
@@ -273,6 +298,10 @@ judge_request(const struct flow *flow, const struct request *request,
 	if (!authority_agrees(flow, &request->authority) ||
 	    !scheme_agrees(flow, request))
 		return REASON_HOST_MISMATCH;
+	if (flow->role == FLOW_INTERNAL) {
+		ret->kind = VERDICT_ALLOW;
+		return REASON_NONE;
+	}
 	stack_decide(flow->plane->run->stack, &facts, ret);
 	return verdict_allows(ret) ? REASON_NONE : ret->reason;
 }
@@ -283,6 +312,8 @@ judge_may_reach(const struct flow *flow, const struct request *request,
 {
 	struct facts facts = facts_of_request(flow, request, path);
 
+	if (flow->role == FLOW_INTERNAL)
+		return true;
 	return stack_may_dial(
 	    flow->plane->run->stack, &facts, &flow->upstream.address);
 }

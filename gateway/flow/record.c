@@ -216,7 +216,8 @@ describe_request(const struct flow *flow, const struct record_request *request,
 {
 	struct event event = describe(flow, words);
 
-	event.l7 = EVENT_L7_HTTP1;
+	event.l7 =
+	    flow->role == FLOW_INTERNAL ? EVENT_L7_INTERNAL : EVENT_L7_HTTP1;
 	event.req_id = cursor_of(request->id, EVENT_REQ_ID);
 	event.verb = request->method;
 	event.object = request->object;

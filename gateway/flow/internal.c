@@ -1,0 +1,335 @@
+#include "gateway/flow/internal.h"
+
+#include "gateway/flow/exchange.h"
+#include "gateway/flow/flow.h"
+#include "gateway/flow/handbook.h"
+#include "gateway/flow/leg.h"
+#include "gateway/proto/request.h"
+#include "gateway/proto/response.h"
+#include "schema/json.h"
+#include "schema/limits.h"
+#include "schema/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct endpoint_row;
+
+/* One request and its answer. */
+struct internal {
+	struct leg leg;
+	struct flow *flow;
+	const struct endpoint_row *row; /* NULL: there is none */
+	bool known_path, is_head, expects, too_long;
+	unsigned char body[LIMIT_INTERNAL_BODY];
+	size_t body_length;
+	bool whole; /* the request has ended */
+	unsigned char *answer;
+	size_t answer_length, sent;
+	uint64_t received;
+	struct loop_deferred answering, freeing;
+};
+
+/* How an endpoint answers. */
+struct endpoint_row {
+	const char *path, *method;
+	/* Writes a document; the status. */
+	unsigned (*answer)(struct internal *internal, struct json *j);
+};
+
+/* ---- endpoints ---- */
+
+static unsigned
+answer_whoami(struct internal *internal, struct json *j)
+{
+	handbook_whoami(internal->flow, j);
+	return 200;
+}
+
+static unsigned
+answer_policy(struct internal *internal, struct json *j)
+{
+	handbook_policy(internal->flow, j);
+	return 200;
+}
+
+static const struct endpoint_row endpoints[] = {
+	{ "/v1/whoami", "GET", answer_whoami },
+	{ "/v1/policy", "GET", answer_policy },
+};
+
+#define ENDPOINTS (sizeof(endpoints) / sizeof(endpoints[0]))
+
+static void
+put_problem(
+    struct json *j, unsigned status, const char *title, const char *detail)
+{
+	json_open(j, NULL, '{');
+	json_text(j, "type", "about:blank");
+	json_text(j, "title", title);
+	json_number(j, "status", status);
+	json_text(j, "detail", detail);
+	json_close(j, '}');
+}
+
+static unsigned
+answer_nothing(const struct internal *internal, struct json *j)
+{
+	if (internal->known_path) {
+		put_problem(
+		    j, 405, response_phrase(405), "This is read with GET.");
+		return 405;
+	}
+	put_problem(j, 404, response_phrase(404),
+	    "Here are GET /v1/whoami, GET /v1/policy and GET /v1/limits.");
+	return 404;
+}
+
+/* ---- the answer ---- */
+
+/* Gives as much of the answer as the other side takes. */
+static void
+push(struct internal *internal)
+{
+	struct exchange *exchange = internal->leg.exchange;
+
+	while (internal->sent < internal->answer_length) {
+		size_t left = internal->answer_length - internal->sent;
+		size_t room = exchange_room(exchange, &internal->leg);
+
+		if (room == 0) {
+			exchange_flush(exchange);
+			return;
+		}
+		if (room < left)
+			left = room;
+		exchange_body(exchange, &internal->leg,
+		    cursor_of(internal->answer + internal->sent, left));
+		internal->sent += left;
+	}
+	exchange_end(exchange, &internal->leg, NULL);
+}
+
+static int
+set_fields(struct response *response, unsigned status)
+{
+	const char *type =
+	    status < 400 ? "application/json" : "application/problem+json";
+
+	if (header_set(&response->header, "Content-Type",
+		cursor_of_text(type)) != STATUS_OK ||
+	    header_set(&response->header, "Cache-Control",
+		cursor_of_text("no-store")) != STATUS_OK)
+		return STATUS_FULL;
+	if (status != 405)
+		return STATUS_OK;
+	return header_set(&response->header, "Allow", cursor_of_text("GET"));
+}
+
+static bool
+write_answer(struct internal *internal, unsigned *ret_status)
+{
+	struct cursor_writer out;
+	struct json j;
+	unsigned char *smaller;
+
+	internal->answer = malloc(LIMIT_INTERNAL_ANSWER);
+	if (internal->answer == NULL)
+		return false;
+	out = cursor_writer_of(internal->answer, LIMIT_INTERNAL_ANSWER);
+	j = json_to(&out);
+	if (internal->too_long) {
+		put_problem(
+		    &j, 413, response_phrase(413), "The body is too long.");
+		*ret_status = 413;
+	} else if (internal->row == NULL) {
+		*ret_status = answer_nothing(internal, &j);
+	} else {
+		*ret_status = internal->row->answer(internal, &j);
+	}
+	cursor_put_u8(&out, '\n');
+	internal->answer_length = out.used;
+	smaller = realloc(internal->answer, out.used);
+	if (smaller != NULL)
+		internal->answer = smaller;
+	return cursor_written(&out);
+}
+
+static void
+respond(void *arg)
+{
+	struct internal *internal = arg;
+	struct exchange *exchange = internal->leg.exchange;
+	struct response response = { .version = MESSAGE_HTTP_1_1,
+		.keep_alive = true,
+		.body = { .framing = MESSAGE_LENGTH } };
+	unsigned status;
+
+	if (exchange == NULL || internal->answer != NULL)
+		return;
+	if (!write_answer(internal, &status) ||
+	    set_fields(&response, status) != STATUS_OK) {
+		exchange_fail(exchange, &internal->leg, REASON_OVERLOAD);
+		return;
+	}
+	response.status = (uint16_t)status;
+	response.body.length = internal->answer_length;
+	if (internal->is_head)
+		internal->sent = internal->answer_length;
+	exchange_response(exchange, &response);
+	if (internal->leg.exchange == exchange)
+		push(internal);
+}
+
+/* Some clients send no body before they are told to. */
+static void
+invite(void *arg)
+{
+	struct internal *internal = arg;
+	struct response interim = { .version = MESSAGE_HTTP_1_1,
+		.status = 100 };
+
+	if (internal->leg.exchange != NULL)
+		exchange_response(internal->leg.exchange, &interim);
+}
+
+static void
+later(struct internal *internal, loop_call *call)
+{
+	internal->answering =
+	    (struct loop_deferred){ .call = call, .arg = internal };
+	loop_defer(internal->flow->plane->loop, &internal->answering);
+}
+
+/* ---- as the exchange sees it ---- */
+
+static bool
+has_body(const struct request *head)
+{
+	return head->body.framing == MESSAGE_CHUNKED ||
+	       (head->body.framing == MESSAGE_LENGTH && head->body.length > 0);
+}
+
+static bool
+take_request(struct leg *leg, const struct leg_request *request)
+{
+	struct internal *internal = (struct internal *)leg;
+	const char *method = request->head->method;
+
+	internal->is_head = strcmp(method, "HEAD") == 0;
+	for (size_t i = 0; i < ENDPOINTS; i++) {
+		if (!cursor_equals(request->path, endpoints[i].path))
+			continue;
+		internal->known_path = true;
+		if (strcmp(method, endpoints[i].method) == 0 ||
+		    (internal->is_head &&
+			strcmp(endpoints[i].method, "GET") == 0))
+			internal->row = &endpoints[i];
+	}
+	if (!has_body(request->head))
+		later(internal, respond);
+	else if (request->head->expects_continue)
+		later(internal, invite);
+	return true;
+}
+
+static size_t
+room(const struct leg *leg)
+{
+	(void)leg;
+	return LIMIT_RELAY_BYTES;
+}
+
+static void
+take_body(struct leg *leg, struct cursor bytes)
+{
+	struct internal *internal = (struct internal *)leg;
+
+	internal->received += bytes.left;
+	if (bytes.left > sizeof(internal->body) - internal->body_length) {
+		internal->too_long = true;
+		later(internal, respond);
+		return;
+	}
+	memcpy(internal->body + internal->body_length, bytes.at, bytes.left);
+	internal->body_length += bytes.left;
+}
+
+static void
+finish(struct leg *leg, const struct header *trailers)
+{
+	struct internal *internal = (struct internal *)leg;
+
+	(void)trailers;
+	later(internal, respond);
+}
+
+static void
+pull(struct leg *leg)
+{
+	struct internal *internal = (struct internal *)leg;
+
+	if (internal->answer != NULL)
+		push(internal);
+}
+
+static void
+flush(struct leg *leg)
+{
+	(void)leg;
+}
+
+static void
+free_now(void *arg)
+{
+	struct internal *internal = arg;
+
+	free(internal->answer);
+	free(internal);
+}
+
+static void
+release(struct leg *leg, enum leg_end end)
+{
+	struct internal *internal = (struct internal *)leg;
+	struct loop *loop = internal->flow->plane->loop;
+
+	(void)end;
+	loop_undefer(loop, &internal->answering);
+	internal->freeing =
+	    (struct loop_deferred){ .call = free_now, .arg = internal };
+	loop_defer(loop, &internal->freeing);
+}
+
+static uint64_t
+sent(const struct leg *leg)
+{
+	return ((const struct internal *)leg)->received;
+}
+
+static uint64_t
+received(const struct leg *leg)
+{
+	return ((const struct internal *)leg)->sent;
+}
+
+struct leg *
+internal_leg(struct flow *flow)
+{
+	static const struct leg_ops ops = { .request = take_request,
+		.room = room,
+		.body = take_body,
+		.finish = finish,
+		.pull = pull,
+		.flush = flush,
+		.release = release,
+		.sent = sent,
+		.received = received };
+	struct internal *internal = calloc(1, sizeof(*internal));
+
+	if (internal == NULL)
+		return NULL;
+	internal->leg.ops = &ops;
+	internal->flow = flow;
+	return &internal->leg;
+}
