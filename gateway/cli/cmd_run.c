@@ -34,6 +34,8 @@ static const char usage[] =
     "  --workspace DIR       the folder COMMAND works in (default: this one)\n"
     "  --mount SRC[:AT][:rw] show another file or folder, read-only unless rw\n"
     "  --env NAME[=VALUE]    set a variable; alone, NAME takes its value here\n"
+    "  --proxy-env           set http_proxy and the like to the gateway's own\n"
+    "                        proxy; only for programs that insist on one\n"
     "  --timeout TIME        end COMMAND after 90s, 30m or 2h; code 124\n"
     "  --audit DB            the database of requests (default:\n"
     "                        exeat/audit.db in $XDG_STATE_HOME)\n"

@@ -165,6 +165,15 @@ take_quiet(struct task *task, const char *value, struct problem *reterr)
 }
 
 static int
+take_proxy_env(struct task *task, const char *value, struct problem *reterr)
+{
+	(void)value;
+	(void)reterr;
+	task->proxy_env = true;
+	return STATUS_OK;
+}
+
+static int
 take_help(struct task *task, const char *value, struct problem *reterr)
 {
 	(void)value;
@@ -188,6 +197,7 @@ static const struct option options[] = {
 	{ "--env", true, take_env },
 	{ "--result", true, take_result },
 	{ "--timeout", true, take_timeout },
+	{ "--proxy-env", false, take_proxy_env },
 	{ "--quiet", false, take_quiet },
 	{ "--help", false, take_help },
 	{ "-h", false, take_help },
@@ -481,10 +491,11 @@ int
 task_plan(const struct task *task, const char *run, char **ret,
     struct problem *reterr)
 {
-	json_t *plan = json_pack("{s:i, s:s, s:s, s:{s:s, s:s}, s:I}",
-	    "version", PLAN_VERSION, "run", run, "cwd", task->cwd.path,
-	    "workspace", "path", task->workspace.path, "mode", "direct",
-	    "wall_ms", (json_int_t)task->wall_ms);
+	json_t *plan =
+	    json_pack("{s:i, s:s, s:s, s:{s:s, s:s}, s:I, s:{s:b}}", "version",
+		PLAN_VERSION, "run", run, "cwd", task->cwd.path, "workspace",
+		"path", task->workspace.path, "mode", "direct", "wall_ms",
+		(json_int_t)task->wall_ms, "network", "proxy", task->proxy_env);
 	char *text = NULL;
 
 	/* Jansson takes NULL for a value as a failure of its own. */

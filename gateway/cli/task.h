@@ -34,6 +34,7 @@ struct task {
 	struct variables variables;
 	const char *result; /* file for the result, or NULL */
 	int64_t wall_ms; /* 0: no limit */
+	bool proxy_env; /* programs are told of the gateway's proxy */
 	bool quiet, help;
 };
 

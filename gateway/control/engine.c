@@ -94,6 +94,7 @@ make_parts(struct engine *engine, struct sink *sink)
 	    trusts_new(trust_store_roots(engine->roots), engine->records);
 	plane->consent = consent_new(plane);
 	engine->stub = stub_new(plane->run, plane->names, sink);
+	plane->stub = engine->stub;
 	engine->grace =
 	    event_new(loop_base(plane->loop), -1, 0, on_grace_over, engine);
 	return plane->trusts != NULL && plane->consent != NULL &&

@@ -158,6 +158,27 @@ record(struct stub *stub, const struct dns_query *query,
 		log_warning("a question has no row: the audit is gone");
 }
 
+enum reason
+stub_ask(struct stub *stub, const struct hostname *host, struct address *ret)
+{
+	bool is_open = sink_is_open(stub->sink);
+	struct dns_query query;
+	struct ruling ruling;
+
+	dns_query_for(host, DNS_TYPE_A, &query);
+	rule_on(stub, &query, &ruling);
+	if (ruling.reason != REASON_NONE)
+		ruling.is_new = !was_refused(stub, &query, is_open);
+	if (ruling.is_new && !is_open)
+		return REASON_AUDIT_UNAVAILABLE;
+	if (ruling.is_new)
+		record(stub, &query, &ruling,
+		    ruling.reason == REASON_NONE ? DNS_NOERROR : DNS_REFUSED);
+	if (ruling.reason == REASON_NONE)
+		*ret = ruling.address;
+	return ruling.reason;
+}
+
 bool
 stub_answer(struct stub *stub, struct cursor message,
     enum dns_transport transport, struct cursor_writer *out)

@@ -13,6 +13,7 @@
 #define GATEWAY_DNS_STUB_H
 
 #include "gateway/proto/dns.h"
+#include "schema/reason.h"
 
 struct names;
 struct run;
@@ -23,6 +24,13 @@ struct stub;
 struct stub *stub_new(struct run *run, struct names *names, struct sink *sink)
     MUST_CHECK;
 void stub_free(struct stub *stub);
+
+/*
+ * Asks for the address of a name without a message, for who told the name to
+ * a proxy: judged and recorded in the same way.  REASON_NONE, or why not.
+ */
+enum reason stub_ask(struct stub *stub, const struct hostname *host,
+    struct address *ret) MUST_CHECK;
 
 /*
  * Writes the answer to one message; out has room for LIMIT_DNS_MESSAGE and a

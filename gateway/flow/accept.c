@@ -1,7 +1,7 @@
 #include "gateway/flow/accept.h"
 
-#include "gateway/dns/names.h"
 #include "gateway/dns/port53.h"
+#include "gateway/flow/aim.h"
 #include "gateway/flow/caller.h"
 #include "gateway/flow/flow.h"
 #include "gateway/flow/machine.h"
@@ -15,7 +15,6 @@
 
 enum {
 	DNS_PORT = 53,
-	INTERNAL_PORT = 80,
 	LISTENER_COUNT = 2
 };
 
@@ -43,21 +42,6 @@ pause_at_cap(struct accept *accept)
 		listener_pause(accept->listeners[i]);
 }
 
-/* What the destination stands for. */
-static void
-find_meaning(struct flow *flow)
-{
-	const struct hostname *name =
-	    names_find(flow->plane->names, &flow->wanted.address);
-
-	if (name == NULL)
-		return;
-	flow->by_name = true;
-	flow->host = *name;
-	if (names_is_internal(name) && flow->wanted.port == INTERNAL_PORT)
-		flow->role = FLOW_INTERNAL;
-}
-
 static void
 on_accept(int fd, const struct endpoint *meant, const struct endpoint *from,
     void *arg)
@@ -75,7 +59,7 @@ on_accept(int fd, const struct endpoint *meant, const struct endpoint *from,
 		log_warning("a connection was dropped: there is no memory");
 		return;
 	}
-	find_meaning(flow);
+	aim_by_address(flow);
 	table_add(plane->table, flow);
 	pause_at_cap(accept);
 	caller_ask(flow);

@@ -1,22 +1,17 @@
 #include "gateway/flow/classify.h"
 
+#include "gateway/flow/early.h"
 #include "gateway/flow/flow.h"
 #include "gateway/flow/judge.h"
 #include "gateway/proto/clienthello.h"
 #include "schema/limits.h"
 #include "schema/status.h"
 
-#include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-
-/* Most hellos and heads come in one segment. */
-#define FIRST_ROOM 2048
 
 struct classify {
 	struct event *readable, *silence;
-	size_t room;
 };
 
 static void
@@ -70,61 +65,41 @@ look(struct flow *flow)
 	know(flow, protocol);
 }
 
-static bool
-make_room(struct flow *flow, struct classify *classify)
+/* Who has begun is not waiting for a server. */
+static void
+begin(struct flow *flow)
 {
-	size_t room = classify->room == 0 ? FIRST_ROOM : classify->room * 2;
-	unsigned char *early;
-
-	if (flow->early_length < classify->room)
-		return true;
-	if (classify->room >= LIMIT_HELLO)
-		return false;
-	if (room > LIMIT_HELLO)
-		room = LIMIT_HELLO;
-	early = realloc(flow->early, room);
-	if (early == NULL)
-		return false;
-	flow->early = early;
-	classify->room = room;
-	return true;
+	(void)event_del(flow->classify->silence);
+	flow_set_deadline(flow, LIMIT_HELLO_MS);
 }
 
 static void
 on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct flow *flow = arg;
-	struct classify *classify = flow->classify;
-	ssize_t got;
+	bool first = flow->early_length == 0;
+	int status = early_fill(flow, LIMIT_HELLO);
 
+	(void)fd;
 	(void)what;
-	if (!make_room(flow, classify)) {
+	if (status == STATUS_AGAIN)
+		return;
+	if (status == STATUS_FULL || status == STATUS_NO_MEMORY) {
 		flow_refuse(flow, REASON_MALFORMED);
 		return;
 	}
-	got = recv(fd, flow->early + flow->early_length,
-	    classify->room - flow->early_length, 0);
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (got < 0) {
-		flow_close(flow, REASON_CLIENT_ABORT);
-		return;
-	}
-	if (got == 0 && flow->early_length == 0) {
-		/* Came and went without a word: nobody to refuse. */
-		flow_close(flow, REASON_CLIENT_ABORT);
-		return;
-	}
-	if (got == 0) {
+	if (status == STATUS_CLOSED && !first) {
 		flow->inside_ended = true;
 		know(flow, SNIFF_OTHER);
 		return;
 	}
-	if (flow->early_length == 0) {
-		(void)event_del(classify->silence);
-		flow_set_deadline(flow, LIMIT_HELLO_MS);
+	if (status != STATUS_OK) {
+		/* Came and went without a word: nobody to refuse. */
+		flow_close(flow, REASON_CLIENT_ABORT);
+		return;
 	}
-	flow->early_length += (size_t)got;
+	if (first)
+		begin(flow);
 	look(flow);
 }
 
@@ -158,8 +133,15 @@ classify_enter(struct flow *flow)
 	classify->silence = event_new(base, -1, 0, on_silence, flow);
 	if (classify->readable == NULL || classify->silence == NULL ||
 	    event_add(classify->readable, NULL) != 0 ||
-	    event_add(classify->silence, &wait) != 0)
+	    event_add(classify->silence, &wait) != 0) {
 		flow_close(flow, REASON_OVERLOAD);
+		return;
+	}
+	/* What came behind the words to a proxy. */
+	if (flow->early_length > 0) {
+		begin(flow);
+		look(flow);
+	}
 }
 
 void

@@ -2,7 +2,6 @@
 
 #include "gateway/flow/consent.h"
 #include "gateway/flow/flow.h"
-#include "gateway/flow/internal.h"
 #include "gateway/flow/judge.h"
 #include "gateway/flow/record.h"
 #include "gateway/flow/refusal.h"
@@ -225,12 +224,12 @@ on_accepted(struct sink_wait *wait, int64_t seq)
 static void
 find_client(struct exchange *exchange)
 {
-	bool internal = exchange->flow->role == FLOW_INTERNAL;
-	struct leg *client =
-	    internal ? internal_leg(exchange->flow)
-		     : exchange->host.idle_client(exchange->host.arg);
+	struct flow *flow = exchange->flow;
+	struct leg *client = flow->own_leg == NULL ? exchange->host.idle_client(
+							 exchange->host.arg)
+						   : flow->own_leg(flow);
 
-	if (internal && client == NULL) {
+	if (flow->own_leg != NULL && client == NULL) {
 		exchange->failed = REASON_OVERLOAD;
 		return;
 	}

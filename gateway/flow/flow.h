@@ -28,6 +28,7 @@
 enum flow_state {
 	FLOW_ACCEPTED,
 	FLOW_JUDGING,
+	FLOW_PROXYING,
 	FLOW_SNIFFING,
 	FLOW_DIALING,
 	FLOW_INTERCEPTING,
@@ -42,9 +43,11 @@ enum flow_state {
 struct classify;
 struct dialing;
 struct event;
+struct explicit;
 struct flow;
 struct h1_server;
 struct intercept;
+struct leg;
 struct program;
 struct pump;
 struct stack;
@@ -53,7 +56,8 @@ struct stream;
 /* Who answers what is connected to. */
 enum flow_role {
 	FLOW_WORLD, /* somebody outside, if the policy allows it */
-	FLOW_INTERNAL /* we do: see flow/internal */
+	FLOW_INTERNAL, /* we do: see flow/internal */
+	FLOW_PROXY /* it is told where to: see flow/explicit */
 };
 
 struct flow_row {
@@ -84,7 +88,9 @@ struct flow {
 	struct plane *plane;
 	const struct flow_row *rows;
 	enum flow_state state;
+	enum flow_role role;
 	bool ending; /* on its way to CLOSING: what is left may not ask again */
+	bool one_request; /* the next may be for somebody else */
 	struct event *deadline;
 	struct loop_deferred freeing;
 
@@ -94,14 +100,16 @@ struct flow {
 	struct endpoint from;
 	bool by_name; /* wanted stands for host */
 	struct hostname host;
-	enum flow_role role;
+	const char *proxy; /* how it was told where to; NULL: it was caught */
+	/* Answers its requests, instead of somebody outside; or NULL. */
+	struct leg *(*own_leg)(struct flow *flow);
 	uint64_t sighting; /* who asks is being found out; or 0 */
 	struct program *program; /* who asks; NULL: unknown */
 
 	/* The sandbox's side: a descriptor until a stream or pump takes it. */
 	int fd;
 	unsigned char *early; /* first bytes, read and not yet passed on */
-	size_t early_length;
+	size_t early_length, early_room;
 	bool inside_ended; /* the client sent its end while we sniffed */
 
 	enum sniff_protocol protocol;
@@ -118,6 +126,7 @@ struct flow {
 	struct stream *inside, *outside;
 
 	/* One each for the states that have something to keep. */
+	struct explicit *explicit;
 	struct classify *classify;
 	struct dialing *dialing;
 	struct intercept *intercept;

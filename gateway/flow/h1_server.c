@@ -475,6 +475,7 @@ begin(struct h1_server *server, struct h1_request *request)
 			     (request->head.body.framing == MESSAGE_LENGTH &&
 				 request->head.body.length == 0);
 	server->keep_alive = request->head.keep_alive &&
+			     !server->flow->one_request &&
 			     request->head.version != MESSAGE_HTTP_1_0;
 	server->sending = MESSAGE_NO_BODY;
 	set_state(server, H1_SERVER_BUSY, LIMIT_IDLE_MS);

@@ -10,8 +10,8 @@
 #include "schema/json.h"
 
 /* A rule in words; longer ones are cut, and every string may double. */
-#define RULE_WORDS 2048
-#define RULE_ROOM (2 * (RULE_WORDS + 2 * LIMIT_RULE_TEXT))
+#define RULE_WORDS ((size_t)2048)
+#define RULE_ROOM (2 * (RULE_WORDS + (size_t)2 * LIMIT_RULE_TEXT))
 
 void
 handbook_whoami(const struct flow *flow, struct json *j)

@@ -204,6 +204,10 @@ judge_enter(struct flow *flow)
 		judge_internal(flow);
 		return;
 	}
+	if (flow->role == FLOW_PROXY) {
+		flow_enter(flow, FLOW_PROXYING);
+		return;
+	}
 	if (flow->sniffed && !names_agree(flow)) {
 		flow_refuse(flow, REASON_SNI_MISMATCH);
 		return;

@@ -3,6 +3,7 @@
 #include "gateway/flow/caller.h"
 #include "gateway/flow/classify.h"
 #include "gateway/flow/dialing.h"
+#include "gateway/flow/explicit.h"
 #include "gateway/flow/flow.h"
 #include "gateway/flow/h1_server.h"
 #include "gateway/flow/intercept.h"
@@ -46,8 +47,15 @@ static const struct flow_row rows[] = {
 	    .followers = MAY(JUDGING) | MAY(CLOSING) },
 	[FLOW_JUDGING] = { .name = "judging",
 	    .enter = judge_enter,
-	    .followers = MAY(SNIFFING) | MAY(DIALING) | MAY(EXCHANGING) |
-			 MAY(REFUSING) | MAY(CLOSING) },
+	    .followers = MAY(PROXYING) | MAY(SNIFFING) | MAY(DIALING) |
+			 MAY(EXCHANGING) | MAY(REFUSING) | MAY(CLOSING) },
+	[FLOW_PROXYING] = { .name = "proxying",
+	    .enter = explicit_enter,
+	    .leave = explicit_leave,
+	    .deadline_ms = LIMIT_HEAD_MS,
+	    .late = FLOW_CLOSING,
+	    .late_reason = REASON_CLIENT_TIMEOUT,
+	    .followers = MAY(JUDGING) | MAY(REFUSING) | MAY(CLOSING) },
 	[FLOW_SNIFFING] = { .name = "sniffing",
 	    .enter = classify_enter,
 	    .leave = classify_leave,

@@ -15,6 +15,7 @@ struct pool;
 struct resolver;
 struct run;
 struct sink;
+struct stub;
 struct table;
 struct trusts;
 
@@ -23,6 +24,7 @@ struct plane {
 	struct run *run;
 	struct sink *sink;
 	struct names *names;
+	struct stub *stub; /* that gives the names */
 	struct resolver *resolver;
 	struct pool *buffers; /* of LIMIT_RELAY_BYTES */
 	struct inside *inside;

@@ -122,6 +122,8 @@ write_detail(const struct flow *flow, const char *ask, bool argv,
 		json_text(&j, "cause", flow->cause);
 	if (ask[0] != '\0')
 		json_text(&j, "ask", ask);
+	if (!flow->opened && flow->proxy != NULL)
+		json_text(&j, "proxy", flow->proxy);
 	add_program(&j, sighting, argv);
 	json_close(&j, '}');
 	return cursor_written(out);

@@ -62,7 +62,10 @@ refusal_write_body(const struct refusal *refusal, struct cursor_writer *out)
 		json_text(&j, "rule", refusal->rule);
 	else
 		json_none(&j, "rule");
-	json_text(&j, "event", refusal->event);
+	if (refusal->event != NULL)
+		json_text(&j, "event", refusal->event);
+	else
+		json_none(&j, "event");
 	if (refusal->ask != NULL)
 		json_text(&j, "ask", refusal->ask);
 	else

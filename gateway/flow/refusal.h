@@ -19,7 +19,7 @@ struct refusal {
 	const char *rule; /* its id, or NULL when none decided */
 	const char *advice; /* the operator's own words, or NULL */
 	const char *cause; /* a library's words, or "" */
-	const char *event; /* where the audit has it */
+	const char *event; /* where the audit has it, or NULL */
 	const char *ask; /* the question that a person was asked, or NULL */
 };
 

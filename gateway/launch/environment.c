@@ -37,6 +37,22 @@ static const struct plan_variable defaults[] = {
 	{ "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", TRUST_BUNDLE },
 };
 
+#define PROXY "http://exeat.internal:3128"
+#define LOCAL "localhost,127.0.0.1,::1"
+
+/* Programs disagree about which spelling they read. */
+static const struct plan_variable proxies[] = {
+	{ "http_proxy", PROXY },
+	{ "HTTP_PROXY", PROXY },
+	{ "https_proxy", PROXY },
+	{ "HTTPS_PROXY", PROXY },
+	{ "all_proxy", "socks5h://exeat.internal:3128" },
+	{ "ALL_PROXY", "socks5h://exeat.internal:3128" },
+	{ "no_proxy", LOCAL },
+	{ "NO_PROXY", LOCAL },
+};
+
+#define PROXIES (sizeof(proxies) / sizeof(proxies[0]))
 #define DEFAULTS (sizeof(defaults) / sizeof(defaults[0]))
 #define OF_USER 4 /* HOME, USER, LOGNAME, SHELL */
 
@@ -97,8 +113,9 @@ environment_build(const struct plan *plan, struct environment *ret)
 	size_t count = 0;
 	bool fits = true;
 
-	environment.list = calloc(plan->env_count + DEFAULTS + OF_USER + 1,
-	    sizeof(*environment.list));
+	environment.list =
+	    calloc(plan->env_count + DEFAULTS + PROXIES + OF_USER + 1,
+		sizeof(*environment.list));
 	if (environment.list == NULL)
 		return STATUS_NO_MEMORY;
 	for (size_t i = 0; fits && i < plan->env_count; i++)
@@ -106,6 +123,9 @@ environment_build(const struct plan *plan, struct environment *ret)
 			fits = add(&environment, &count, plan->env[i].name,
 			    plan->env[i].value);
 	fits = fits && add_user(&environment, &count, plan->user);
+	for (size_t i = 0; fits && plan->proxy && i < PROXIES; i++)
+		fits = add(
+		    &environment, &count, proxies[i].name, proxies[i].value);
 	for (size_t i = 0; fits && i < DEFAULTS; i++)
 		fits = add(
 		    &environment, &count, defaults[i].name, defaults[i].value);

@@ -4,7 +4,8 @@
  * What the plan names, then what it did not: a user, a home, a path, and
  * where the trust bundle is for every program that wants to be told.
  * Variables of proxies never pass: everything is caught anyway, and a program
- * that is told of a proxy resolves no name itself.
+ * that is told of a proxy resolves no name itself.  A plan may want programs
+ * to be told of the gateway's own, at exeat.internal:3128.
  */
 #ifndef GATEWAY_LAUNCH_ENVIRONMENT_H
 #define GATEWAY_LAUNCH_ENVIRONMENT_H

@@ -57,6 +57,7 @@ static const struct key limit_keys[] = {
 };
 static const struct key network_keys[] = {
 	{ "nic", JSON_TRUE, false, false },
+	{ "proxy", JSON_TRUE, false, false },
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -545,9 +546,11 @@ read_network(json_t *root, struct plan *plan, struct problem *reterr)
 		return STATUS_OK;
 	status = check_keys(
 	    network, network_keys, COUNT(network_keys), "$.network", reterr);
-	if (status == STATUS_OK)
-		plan->nic = bool_of(network, "nic", true);
-	return status;
+	if (status != STATUS_OK)
+		return status;
+	plan->nic = bool_of(network, "nic", true);
+	plan->proxy = bool_of(network, "proxy", false);
+	return STATUS_OK;
 }
 
 typedef int plan_reader(json_t *, struct plan *, struct problem *);

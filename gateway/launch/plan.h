@@ -58,6 +58,7 @@ struct plan {
 	uint64_t pids, open_files, tmp_bytes;
 	int64_t wall_ms; /* 0: no limit */
 	bool nic, nested, ptrace;
+	bool proxy; /* programs are told of the gateway's own proxy */
 };
 
 int plan_parse(const void *text, size_t length, struct plan *ret,

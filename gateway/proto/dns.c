@@ -168,6 +168,38 @@ dns_query_parse(struct cursor message, struct dns_query *ret)
 	return STATUS_OK;
 }
 
+/* Its labels have at most LIMIT_LABEL bytes, so all of it fits. */
+static void
+write_name(const struct hostname *host, struct cursor_writer *out)
+{
+	struct cursor rest = cursor_of(host->text, host->length), label;
+
+	while (!cursor_is_empty(&rest)) {
+		if (!cursor_until(&rest, '.', &label)) {
+			label = rest;
+			rest.left = 0;
+		}
+		cursor_put_u8(out, (uint8_t)label.left);
+		cursor_put(out, label.at, label.left);
+	}
+	cursor_put_u8(out, 0);
+}
+
+void
+dns_query_for(const struct hostname *host, uint16_t type, struct dns_query *ret)
+{
+	struct dns_query query = { .host = *host,
+		.type = type,
+		.class = DNS_CLASS_IN,
+		.udp_size = UDP_SIZE_PLAIN };
+	struct cursor_writer name =
+	    cursor_writer_of(query.name, sizeof(query.name));
+
+	write_name(host, &name);
+	query.name_length = (uint8_t)name.used;
+	*ret = query;
+}
+
 /* ---- words ---- */
 
 static void

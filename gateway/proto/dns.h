@@ -88,6 +88,10 @@ enum parse_result dns_stream_take(struct cursor *stream, struct cursor *ret)
  */
 int dns_query_parse(struct cursor message, struct dns_query *ret) MUST_CHECK;
 
+/* A question for a host name, as a client would put it. */
+void dns_query_for(
+    const struct hostname *host, uint16_t type, struct dns_query *ret);
+
 /* The name as people write it, "\DDD" for what they could not. */
 void dns_name_print(const struct dns_query *query, char out[DNS_NAME_TEXT_MAX]);
 

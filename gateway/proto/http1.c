@@ -2,6 +2,7 @@
 
 #include "gateway/proto/head.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- lines ---- */
@@ -262,6 +263,25 @@ read_target(struct cursor target, struct request *request)
 	return read_absolute(target, request);
 }
 
+/* Where a tunnel is to lead (RFC 9112 section 3.2.3). */
+static enum head_fault
+read_tunnel(struct cursor target, struct request *request)
+{
+	static const char tunnel[] = "CONNECT";
+	enum head_fault fault = head_target_text(target);
+
+	if (fault != HEAD_FAULT_NONE)
+		return fault;
+	static_assert(sizeof(tunnel) <= sizeof(request->method),
+	    "the method's name fits");
+	memcpy(request->method, tunnel, sizeof(tunnel));
+	if (authority_parse(target, &request->authority) != STATUS_OK ||
+	    request->authority.port == 0)
+		return HEAD_FAULT_TARGET;
+	request->form = REQUEST_AUTHORITY;
+	return HEAD_FAULT_NONE;
+}
+
 static enum head_fault
 read_version(struct cursor text, enum message_version *ret)
 {
@@ -275,24 +295,27 @@ read_version(struct cursor text, enum message_version *ret)
 }
 
 static enum head_fault
-read_request_line(struct cursor line, struct request *request)
+read_request_line(struct cursor line, bool proxy, struct request *request)
 {
 	enum head_fault fault = line_fault(line);
 	struct cursor method, target;
+	bool tunnel;
 
 	if (fault != HEAD_FAULT_NONE)
 		return fault;
 	if (!cursor_until(&line, ' ', &method))
 		return HEAD_FAULT_START_LINE;
 	fault = head_method(method, request);
-	if (fault != HEAD_FAULT_NONE)
+	tunnel = proxy && fault == HEAD_FAULT_CONNECT;
+	if (fault != HEAD_FAULT_NONE && !tunnel)
 		return fault;
 	/* A target and nothing behind it is HTTP/0.9. */
 	if (!cursor_until(&line, ' ', &target))
 		return HEAD_FAULT_VERSION;
 	if (target.left == 0 || memchr(line.at, ' ', line.left) != NULL)
 		return HEAD_FAULT_START_LINE;
-	fault = read_target(target, request);
+	fault = tunnel ? read_tunnel(target, request)
+		       : read_target(target, request);
 	if (fault != HEAD_FAULT_NONE)
 		return fault;
 	return read_version(line, &request->version);
@@ -318,6 +341,11 @@ read_host(struct request *request)
 	if (request->form == REQUEST_ABSOLUTE &&
 	    !authority_equals(&host, &request->authority, port))
 		return HEAD_FAULT_HOST_DISAGREES;
+	if (request->form == REQUEST_AUTHORITY)
+		return authority_equals(
+			   &host, &request->authority, request->authority.port)
+			   ? HEAD_FAULT_NONE
+			   : HEAD_FAULT_HOST_DISAGREES;
 	request->authority = host;
 	return HEAD_FAULT_NONE;
 }
@@ -337,7 +365,8 @@ read_request_fields(struct cursor lines, struct request *request)
 	if (fault != HEAD_FAULT_NONE)
 		return fault;
 	if (request->body.framing != MESSAGE_NO_BODY &&
-	    strcmp(request->method, "TRACE") == 0)
+	    (request->form == REQUEST_AUTHORITY ||
+		strcmp(request->method, "TRACE") == 0))
 		return HEAD_FAULT_BODY;
 	/* A proxy keeps no HTTP/1.0 client (RFC 9112 section 9.3). */
 	request->keep_alive =
@@ -352,9 +381,9 @@ read_request_fields(struct cursor lines, struct request *request)
 	return keep_end_to_end(header, false);
 }
 
-enum parse_result
-http1_request_parse(
-    struct cursor bytes, struct request *ret, enum head_fault *ret_fault)
+static enum parse_result
+parse_request(struct cursor bytes, bool proxy, struct request *ret,
+    enum head_fault *ret_fault)
 {
 	struct request request = { 0 };
 	struct cursor lines = bytes, line;
@@ -369,7 +398,7 @@ http1_request_parse(
 		lines = cursor_of(bytes.at, request.length);
 	if (!take_line(&lines, &line))
 		return PARSE_MORE;
-	fault = read_request_line(line, &request);
+	fault = read_request_line(line, proxy, &request);
 	if (fault == HEAD_FAULT_NONE && result == PARSE_OK)
 		fault = read_request_fields(lines, &request);
 	if (fault != HEAD_FAULT_NONE) {
@@ -379,6 +408,20 @@ http1_request_parse(
 	if (result == PARSE_OK)
 		*ret = request;
 	return result;
+}
+
+enum parse_result
+http1_request_parse(
+    struct cursor bytes, struct request *ret, enum head_fault *ret_fault)
+{
+	return parse_request(bytes, false, ret, ret_fault);
+}
+
+enum parse_result
+http1_proxy_parse(
+    struct cursor bytes, struct request *ret, enum head_fault *ret_fault)
+{
+	return parse_request(bytes, true, ret, ret_fault);
 }
 
 /* ---- responses ---- */

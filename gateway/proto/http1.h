@@ -26,6 +26,13 @@
 enum parse_result http1_request_parse(struct cursor bytes, struct request *ret,
     enum head_fault *ret_fault) MUST_CHECK;
 
+/*
+ * The same for what is sent to a proxy: there CONNECT is meant, and its target
+ * names host and port.
+ */
+enum parse_result http1_proxy_parse(struct cursor bytes, struct request *ret,
+    enum head_fault *ret_fault) MUST_CHECK;
+
 /* The same for a response to a request with this method. */
 enum parse_result http1_response_parse(struct cursor bytes, const char *method,
     struct response *ret, enum head_fault *ret_fault) MUST_CHECK;

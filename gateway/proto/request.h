@@ -19,11 +19,12 @@
 #include "gateway/proto/header.h"
 #include "gateway/proto/message.h"
 
-/* RFC 9112 section 3.2; authority-form (CONNECT) is refused. */
+/* RFC 9112 section 3.2; authority-form is for proxies. */
 enum request_form {
 	REQUEST_ORIGIN, /* "/path?query" */
 	REQUEST_ABSOLUTE, /* "http://host/path?query" */
-	REQUEST_ASTERISK /* "*", for OPTIONS only */
+	REQUEST_ASTERISK, /* "*", for OPTIONS only */
+	REQUEST_AUTHORITY /* "host:port", for CONNECT only */
 };
 
 enum request_scheme {

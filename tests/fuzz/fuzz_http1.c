@@ -54,6 +54,28 @@ check_request(struct cursor bytes)
 	assert(copy.used == out.used && memcmp(first, second, out.used) == 0);
 }
 
+/* A proxy reads everything else as a server does, and CONNECT as well. */
+static void
+check_proxy(struct cursor bytes)
+{
+	struct request request, proxied;
+	enum head_fault fault = HEAD_FAULT_NONE;
+	enum parse_result result = http1_request_parse(bytes, &request, &fault);
+	enum parse_result other = http1_proxy_parse(bytes, &proxied, &fault);
+
+	if (other == PARSE_OK && proxied.form == REQUEST_AUTHORITY) {
+		assert(result == PARSE_BAD);
+		assert(authority_is_set(&proxied.authority));
+		assert(proxied.authority.port != 0);
+		assert(proxied.body.framing == MESSAGE_NO_BODY);
+		return;
+	}
+	if (result != PARSE_BAD)
+		assert(other == result);
+	if (other == PARSE_OK)
+		assert(result == PARSE_OK && request.length == proxied.length);
+}
+
 static void
 check_response(struct cursor bytes, const char *method)
 {
@@ -84,6 +106,7 @@ check_response(struct cursor bytes, const char *method)
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
+	check_proxy(cursor_of(bytes, length));
 	check_request(cursor_of(bytes, length));
 	check_response(cursor_of(bytes, length), "GET");
 	check_response(cursor_of(bytes, length), "HEAD");

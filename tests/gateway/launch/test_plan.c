@@ -107,7 +107,8 @@ everything_can_be_named(void **state)
 		  "\"h\",\"user\":\"u\",\"mounts\":[{\"source\":\"/d\","
 		  "\"at\":\"/data\",\"access\":\"ro\"}],\"limits\":{\"pids\":"
 		  "7,\"open_files\":8,\"tmp_bytes\":9},\"wall_ms\":10,"
-		  "\"network\":{\"nic\":false},\"nested\":true,\"ptrace\":"
+		  "\"network\":{\"nic\":false,\"proxy\":true},\"nested\":true,"
+		  "\"ptrace\":"
 		  "false}",
 		&plan, NULL),
 	    STATUS_OK);
@@ -125,6 +126,7 @@ everything_can_be_named(void **state)
 	assert_true(plan.nested);
 	assert_false(plan.ptrace);
 	assert_false(plan.nic);
+	assert_true(plan.proxy);
 	plan_done(&plan);
 }
 

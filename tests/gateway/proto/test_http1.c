@@ -318,10 +318,84 @@ a_status_has_its_phrase(void **state)
 	assert_string_equal(response_phrase(999), "Status");
 }
 
+static enum parse_result
+proxy(const char *text, struct request *ret, enum head_fault *ret_fault)
+{
+	return http1_proxy_parse(cursor_of_text(text), ret, ret_fault);
+}
+
+static void
+a_proxy_is_told_where_a_tunnel_leads(void **state)
+{
+	struct request request;
+	enum head_fault fault;
+
+	(void)state;
+	assert_int_equal(proxy("CONNECT A.test:443 HTTP/1.1\r\nHost: a.test\r\n"
+			       "\r\n",
+			     &request, &fault),
+	    PARSE_OK);
+	assert_int_equal(request.form, REQUEST_AUTHORITY);
+	assert_string_equal(request.method, "CONNECT");
+	assert_string_equal(request.authority.name.text, "a.test");
+	assert_int_equal(request.authority.port, 443);
+	assert_int_equal(
+	    proxy("CONNECT [::1]:1 HTTP/1.0\r\n\r\n", &request, &fault),
+	    PARSE_OK);
+	assert_int_equal(request.authority.literal.length, 16);
+	assert_int_equal(proxy("GET http://a.test/ HTTP/1.1\r\nHost: a.test\r\n"
+			       "\r\n",
+			     &request, &fault),
+	    PARSE_OK);
+	assert_int_equal(request.form, REQUEST_ABSOLUTE);
+}
+
+/* B11: whatever is no host and port leads nowhere. */
+static void
+a_tunnel_to_no_host_or_two_is_refused(void **state)
+{
+	static const struct {
+		const char *text;
+		enum head_fault fault;
+	} cases[] = {
+		{ "CONNECT a.test HTTP/1.1\r\nHost: a.test\r\n\r\n",
+		    HEAD_FAULT_TARGET },
+		{ "CONNECT :443 HTTP/1.1\r\nHost: a.test\r\n\r\n",
+		    HEAD_FAULT_TARGET },
+		{ "CONNECT u@a.test:443 HTTP/1.1\r\nHost: a.test\r\n\r\n",
+		    HEAD_FAULT_TARGET },
+		{ "CONNECT a.test:80:80 HTTP/1.1\r\nHost: a.test\r\n\r\n",
+		    HEAD_FAULT_TARGET },
+		{ "CONNECT /x HTTP/1.1\r\nHost: a.test\r\n\r\n",
+		    HEAD_FAULT_TARGET },
+		{ "CONNECT a.test:443 HTTP/1.1\r\nHost: b.test:443\r\n\r\n",
+		    HEAD_FAULT_HOST_DISAGREES },
+		{ "CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:80\r\n\r\n",
+		    HEAD_FAULT_HOST_DISAGREES },
+		{ "CONNECT a.test:443 HTTP/1.1\r\nHost: a.test\r\n"
+		  "Content-Length: 0\r\n\r\n",
+		    HEAD_FAULT_BODY },
+		{ "CONNECT a.test:443 HTTP/1.1\r\n\r\n",
+		    HEAD_FAULT_HOST_MISSING },
+	};
+	struct request request;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		enum head_fault fault = HEAD_FAULT_NONE;
+
+		assert_int_equal(
+		    proxy(cases[i].text, &request, &fault), PARSE_BAD);
+		assert_int_equal(fault, cases[i].fault);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_proxy_is_told_where_a_tunnel_leads),
+		cmocka_unit_test(a_tunnel_to_no_host_or_two_is_refused),
 		cmocka_unit_test(a_request_is_read_into_its_parts),
 		cmocka_unit_test(keep_alive_ends_where_either_side_says),
 		cmocka_unit_test(
