@@ -150,6 +150,7 @@
 #define LIMIT_PATH 4096 /* the kernel's own */
 #define LIMIT_PIDS 1048576 /* past this a limit means nothing */
 #define LIMIT_OPEN_FILES 1048576
+#define LIMIT_CPU_THOUSANDTHS 4096000 /* more processors than Linux takes */
 #define LIMIT_ETC_BYTES 1048576 /* one file copied into the view's /etc */
 #define LIMIT_TRUST_BYTES 4194304 /* the machine's roots are 220 KiB */
 #define LIMIT_SEARCH_DEPTH 32 /* one descriptor each; projects have 10 */
@@ -211,6 +212,8 @@
 #define LIMIT_GRANT_MS 12000 /* a mint may wait for its issuer */
 #define LIMIT_SIBLING_MS 10000 /* a program of ours starts or ends */
 #define LIMIT_GATEWAY_GRACE_MS 2000 /* a sandbox outlives its gateway */
+#define LIMIT_LOOK_MS 250 /* at what a sandbox uses, where no group counts */
+#define LIMIT_DISK_LOOK_MS 5000 /* a walk of all that it wrote */
 #define LIMIT_TIMEOUT_GRACE_MS 5000 /* from SIGTERM to the end of all */
 
 static_assert(LIMIT_HTTP_HEAD <= LIMIT_RELAY_BYTES,

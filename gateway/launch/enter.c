@@ -14,6 +14,7 @@
  */
 #include "gateway/launch/enter.h"
 
+#include "gateway/launch/bounds.h"
 #include "gateway/launch/devices.h"
 #include "gateway/launch/environment.h"
 #include "gateway/launch/etc.h"
@@ -57,6 +58,7 @@ struct entry {
 	const struct plan *plan;
 	const struct terminal *terminal;
 	const struct pipes *pipes;
+	const struct bounds *bounds;
 	struct userns_ids ids;
 	struct sources sources;
 	struct mounts mounts;
@@ -241,10 +243,27 @@ lay_trust(struct entry *entry, struct problem *reterr)
 	return status;
 }
 
+/* What it uses is seen by it from outside. */
+static int
+tell_proc(const struct entry *entry, struct problem *reterr)
+{
+	struct report report = { .kind = REPORT_PROC, .stage = STAGE_PROC };
+	ON_SCOPE_EXIT(fd_done)
+	int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (proc < 0 ||
+	    report_send(entry->control, &report, &proc) != STATUS_OK)
+		return problem_errno(reterr, "cannot pass /proc out");
+	return STATUS_OK;
+}
+
 static int
 change_root(struct entry *entry, struct problem *reterr)
 {
 	int status = mounts_pivot(&entry->mounts, reterr);
+
+	if (status == STATUS_OK)
+		status = tell_proc(entry, reterr);
 
 	mounts_done(&entry->mounts);
 	sources_done(&entry->sources);
@@ -342,6 +361,8 @@ drop_privileges(struct entry *entry, struct problem *reterr)
 {
 	int status = privs_limit(entry->plan, reterr);
 
+	if (status == STATUS_OK)
+		status = bounds_enter(entry->bounds, reterr);
 	if (status != STATUS_OK)
 		return status;
 	return privs_drop(reterr);
@@ -528,6 +549,10 @@ start_inside(struct entry *entry, struct entered *entered, int control,
 		_exit(OUTCOME_CODE_FAILED);
 	}
 	entered->child = child;
+	/* Before it does anything that could be counted. */
+	if (cgroup_add(&entry->bounds->cgroup, child.pid) != STATUS_OK)
+		return problem_errno(
+		    reterr, "cannot put the sandbox into its control group");
 	status = userns_map(child.pid, &entry->ids, reterr);
 	if (status == STATUS_OK &&
 	    report_send(entered->control, &go, NULL) != STATUS_OK)
@@ -542,6 +567,7 @@ enter_start(const struct enter_order *order, struct entered *ret,
 	struct entry entry = { .plan = order->plan,
 		.terminal = order->terminal,
 		.pipes = order->pipes,
+		.bounds = order->bounds,
 		.ids = userns_ids(),
 		.program = -1,
 		.slave = -1,

@@ -13,6 +13,7 @@
 #include "gateway/launch/report.h"
 #include "gateway/launch/userns.h"
 
+struct bounds;
 struct pipes;
 struct plan;
 struct terminal;
@@ -28,6 +29,7 @@ struct enter_order {
 	const struct plan *plan;
 	const struct terminal *terminal;
 	const struct pipes *pipes;
+	const struct bounds *bounds;
 };
 
 /*

@@ -4,12 +4,11 @@
 #include "schema/status.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define SIGNAL_OF_A_LOST_GATEWAY 9
 
 /* Every hidden path at its longest, escaped. */
 #define OUTCOME_BYTES 1048576
@@ -20,6 +19,9 @@ static const char *const ends[] = {
 	[OUTCOME_TIMEOUT] = "timeout",
 	[OUTCOME_LAUNCH_FAILED] = "launch_failed",
 	[OUTCOME_GATEWAY_LOST] = "gateway_lost",
+	[OUTCOME_OOM] = "oom",
+	[OUTCOME_LIMIT] = "limit",
+	[OUTCOME_STOPPED] = "stopped",
 };
 
 static_assert(
@@ -39,13 +41,17 @@ outcome_done(struct outcome *outcome)
 void
 outcome_ended(struct outcome *outcome, int status)
 {
-	/* A time limit and a lost gateway end the command by a signal too. */
-	if (outcome->end == OUTCOME_TIMEOUT) {
-		outcome->code = OUTCOME_CODE_TIMEOUT;
-		return;
-	}
-	if (outcome->end == OUTCOME_GATEWAY_LOST) {
-		outcome->code = OUTCOME_CODE_SIGNAL + SIGNAL_OF_A_LOST_GATEWAY;
+	/* These end the command by a signal too. */
+	static const int codes[OUTCOME_COUNT] = {
+		[OUTCOME_TIMEOUT] = OUTCOME_CODE_TIMEOUT,
+		[OUTCOME_GATEWAY_LOST] = OUTCOME_CODE_SIGNAL + SIGKILL,
+		[OUTCOME_OOM] = OUTCOME_CODE_SIGNAL + SIGKILL,
+		[OUTCOME_LIMIT] = OUTCOME_CODE_SIGNAL + SIGKILL,
+		[OUTCOME_STOPPED] = OUTCOME_CODE_SIGNAL + SIGTERM,
+	};
+
+	if (codes[outcome->end] != 0) {
+		outcome->code = codes[outcome->end];
 		return;
 	}
 	if (WIFSIGNALED(status)) {
@@ -103,6 +109,17 @@ put_list(struct json *j, const char *key, char *const *list, size_t count)
 }
 
 static void
+put_usage(struct json *j, const struct outcome *outcome)
+{
+	json_open(j, "usage", '{');
+	json_number(j, "cpu_ms", (int64_t)outcome->cpu_ms);
+	json_number(j, "mem_peak", (int64_t)outcome->memory_peak);
+	json_number(j, "procs_peak", (int64_t)outcome->processes_peak);
+	json_number(j, "memory_kills", (int64_t)outcome->memory_kills);
+	json_close(j, '}');
+}
+
+static void
 put_outcome(struct json *j, const struct outcome *outcome)
 {
 	json_open(j, NULL, '{');
@@ -118,6 +135,7 @@ put_outcome(struct json *j, const struct outcome *outcome)
 		json_text(j, "cure", outcome->problem.cure);
 	}
 	json_number(j, "wall_ms", outcome->wall_ms);
+	put_usage(j, outcome);
 	json_text(j, "network_mode", "tproxy");
 	put_list(j, "hidden_files", outcome->hidden, outcome->hidden_count);
 	put_list(j, "degraded", outcome->degraded, outcome->degraded_count);

@@ -19,6 +19,9 @@ enum outcome_end {
 	OUTCOME_TIMEOUT,
 	OUTCOME_LAUNCH_FAILED,
 	OUTCOME_GATEWAY_LOST,
+	OUTCOME_OOM, /* the memory limit */
+	OUTCOME_LIMIT, /* another one, that a look kept */
+	OUTCOME_STOPPED, /* somebody said exeat stop */
 	OUTCOME_COUNT
 };
 
@@ -35,6 +38,9 @@ struct outcome {
 	enum stage stage; /* of a failed launch */
 	struct problem problem;
 	int64_t wall_ms;
+	uint64_t cpu_ms, memory_peak, processes_peak; /* 0: not known */
+	uint64_t memory_kills; /* by the kernel */
+	uint64_t execs; /* that were seen */
 	/* Owned texts. */
 	char *hidden[LIMIT_HIDDEN];
 	size_t hidden_count;

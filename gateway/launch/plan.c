@@ -31,6 +31,9 @@ static const struct key top_keys[] = {
 	{ "secrets", JSON_OBJECT, false, false },
 	{ "limits", JSON_OBJECT, false, false },
 	{ "wall_ms", JSON_INTEGER, false, false },
+	{ "idle_ms", JSON_INTEGER, false, false },
+	{ "grace_ms", JSON_INTEGER, false, false },
+	{ "terminal", JSON_TRUE, false, false },
 	{ "network", JSON_OBJECT, false, false },
 	{ "nested", JSON_TRUE, false, false },
 	{ "ptrace", JSON_TRUE, false, false },
@@ -54,6 +57,11 @@ static const struct key limit_keys[] = {
 	{ "pids", JSON_INTEGER, false, false },
 	{ "open_files", JSON_INTEGER, false, false },
 	{ "tmp_bytes", JSON_INTEGER, false, false },
+	{ "memory", JSON_INTEGER, false, false },
+	{ "cpu_thousandths", JSON_INTEGER, false, false },
+	{ "file_bytes", JSON_INTEGER, false, false },
+	{ "workspace_bytes", JSON_INTEGER, false, false },
+	{ "best_effort", JSON_TRUE, false, false },
 };
 static const struct key network_keys[] = {
 	{ "nic", JSON_TRUE, false, false },
@@ -477,6 +485,20 @@ static int
 read_limits(json_t *root, struct plan *plan, struct problem *reterr)
 {
 	json_t *limits = json_object_get(root, "limits");
+	const struct {
+		const char *name;
+		int64_t most;
+		uint64_t *value;
+	} numbers[] = {
+		{ "pids", LIMIT_PIDS, &plan->pids },
+		{ "open_files", LIMIT_OPEN_FILES, &plan->open_files },
+		{ "tmp_bytes", INT64_MAX, &plan->tmp_bytes },
+		{ "memory", INT64_MAX, &plan->limits.memory },
+		{ "cpu_thousandths", LIMIT_CPU_THOUSANDTHS,
+		    &plan->limits.cpu_thousandths },
+		{ "file_bytes", INT64_MAX, &plan->limits.file_bytes },
+		{ "workspace_bytes", INT64_MAX, &plan->limits.workspace_bytes },
+	};
 	int status;
 
 	plan->pids = PLAN_PIDS;
@@ -486,15 +508,12 @@ read_limits(json_t *root, struct plan *plan, struct problem *reterr)
 		return STATUS_OK;
 	status = check_keys(
 	    limits, limit_keys, COUNT(limit_keys), "$.limits", reterr);
+	for (size_t i = 0; status == STATUS_OK && i < COUNT(numbers); i++)
+		status = number_of(limits, numbers[i].name, numbers[i].most,
+		    numbers[i].value, reterr);
 	if (status == STATUS_OK)
-		status =
-		    number_of(limits, "pids", LIMIT_PIDS, &plan->pids, reterr);
-	if (status == STATUS_OK)
-		status = number_of(limits, "open_files", LIMIT_OPEN_FILES,
-		    &plan->open_files, reterr);
-	if (status == STATUS_OK)
-		status = number_of(
-		    limits, "tmp_bytes", INT64_MAX, &plan->tmp_bytes, reterr);
+		plan->limits.best_effort =
+		    bool_of(limits, "best_effort", false);
 	return status;
 }
 
@@ -508,18 +527,43 @@ is_label(const char *text, size_t most)
 	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == length;
 }
 
+/* Milliseconds; what is not named is fallback. */
+static int
+read_time(json_t *root, const char *name, int64_t fallback, int64_t *ret,
+    struct problem *reterr)
+{
+	json_t *value = json_object_get(root, name);
+	int64_t ms = value == NULL ? fallback : json_integer_value(value);
+
+	if (ms < 0)
+		return wrong(reterr, "$", "has %s below zero", name);
+	*ret = ms;
+	return STATUS_OK;
+}
+
+static int
+read_times(json_t *root, struct plan *plan, struct problem *reterr)
+{
+	int status = read_time(root, "wall_ms", 0, &plan->wall_ms, reterr);
+
+	if (status == STATUS_OK)
+		status = read_time(root, "idle_ms", 0, &plan->idle_ms, reterr);
+	if (status == STATUS_OK)
+		status = read_time(root, "grace_ms", LIMIT_TIMEOUT_GRACE_MS,
+		    &plan->grace_ms, reterr);
+	return status;
+}
+
 static int
 read_names(json_t *root, struct plan *plan, struct problem *reterr)
 {
-	json_t *wall = json_object_get(root, "wall_ms");
-
 	plan->run = string_of(root, "run", "");
 	plan->hostname = string_of(root, "hostname", "box");
 	plan->user = string_of(root, "user", "agent");
 	plan->cwd = string_of(root, "cwd", "/");
 	plan->nested = bool_of(root, "nested", false);
 	plan->ptrace = bool_of(root, "ptrace", true);
-	plan->wall_ms = json_integer_value(wall);
+	plan->terminal = bool_of(root, "terminal", true);
 	if (json_integer_value(json_object_get(root, "version")) != 1)
 		return wrong(reterr, "$.version", "is not 1");
 	if (strlen(plan->run) > LIMIT_RUN_UID)
@@ -530,8 +574,6 @@ read_names(json_t *root, struct plan *plan, struct problem *reterr)
 		return wrong(reterr, "$.user", "is no user name");
 	if (!is_plain_path(plan->cwd))
 		return wrong(reterr, "$.cwd", "is no plain absolute path");
-	if (plan->wall_ms < 0)
-		return wrong(reterr, "$.wall_ms", "is below zero");
 	return STATUS_OK;
 }
 
@@ -555,8 +597,8 @@ read_network(json_t *root, struct plan *plan, struct problem *reterr)
 
 typedef int plan_reader(json_t *, struct plan *, struct problem *);
 
-static plan_reader *const readers[] = { read_names, read_command, read_env,
-	read_mounts, read_secrets, read_limits, read_network };
+static plan_reader *const readers[] = { read_names, read_times, read_command,
+	read_env, read_mounts, read_secrets, read_limits, read_network };
 
 int
 plan_parse(

@@ -36,6 +36,15 @@ struct plan_patterns {
 	size_t count;
 };
 
+/* Those that were asked for; 0 is none. */
+struct plan_limits {
+	uint64_t memory; /* bytes */
+	uint64_t cpu_thousandths; /* of a processor */
+	uint64_t file_bytes; /* of one file */
+	uint64_t workspace_bytes; /* that an overlay takes */
+	bool best_effort; /* what cannot be kept is told, and no error */
+};
+
 /* Everything is borrowed from document, which the plan owns. */
 struct plan {
 	struct json_t *document;
@@ -56,7 +65,10 @@ struct plan {
 	/* Files of the workspace to hide, and not to hide: files/glob. */
 	struct plan_patterns mask, show;
 	uint64_t pids, open_files, tmp_bytes;
-	int64_t wall_ms; /* 0: no limit */
+	struct plan_limits limits;
+	int64_t wall_ms, idle_ms; /* 0: no limit */
+	int64_t grace_ms; /* from SIGTERM to the end of all */
+	bool terminal; /* one that takes every key, when there is one */
 	bool nic, nested, ptrace;
 	bool proxy; /* programs are told of the gateway's own proxy */
 };

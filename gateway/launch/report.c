@@ -12,6 +12,7 @@
 
 static const char *const stage_names[] = {
 	[STAGE_PLAN] = "plan",
+	[STAGE_LIMITS] = "limits",
 	[STAGE_SOURCES] = "sources",
 	[STAGE_NAMESPACES] = "namespaces",
 	[STAGE_IDENTITY] = "identity",
@@ -45,6 +46,7 @@ static const unsigned char descriptors[] = {
 	[REPORT_SIGNAL] = 0,
 	[REPORT_SIGNAL_GROUP] = 0,
 	[REPORT_LISTENERS] = HANDOFF_FD_COUNT,
+	[REPORT_PROC] = 1,
 	[REPORT_TERMINAL] = 1,
 	[REPORT_HIDDEN] = 0,
 	[REPORT_DEGRADED] = 0,

@@ -20,6 +20,7 @@ struct fdpass;
 /* The steps of a launch, as they are named to people. */
 enum stage {
 	STAGE_PLAN,
+	STAGE_LIMITS,
 	STAGE_SOURCES,
 	STAGE_NAMESPACES,
 	STAGE_IDENTITY,
@@ -55,6 +56,7 @@ enum report_kind {
 	REPORT_SIGNAL_GROUP, /* the same, for its process group */
 	/* to the outside */
 	REPORT_LISTENERS, /* HANDOFF_FD_COUNT descriptors */
+	REPORT_PROC, /* one descriptor: its /proc */
 	REPORT_TERMINAL, /* one descriptor: the master of its terminal */
 	REPORT_HIDDEN, /* text: a file of the workspace that is not shown */
 	REPORT_DEGRADED, /* text: what is missing, in a sentence */

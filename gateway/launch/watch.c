@@ -1,5 +1,6 @@
 #include "gateway/launch/watch.h"
 
+#include "gateway/launch/bounds.h"
 #include "gateway/launch/enter.h"
 #include "gateway/launch/offer.h"
 #include "gateway/launch/outcome.h"
@@ -19,6 +20,7 @@
 #include <event2/event.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -37,17 +39,21 @@ struct watch {
 	struct outcome *outcome;
 	struct terminal *terminal;
 	struct pipes *pipes;
+	struct bounds bounds;
+	int proc; /* the sandbox's; -1 until it is there */
 	struct entered entered;
 	struct loop *loop;
 	struct channel *parent;
 	int gateway, signals;
-	struct event *inside, *first, *signalled, *answered, *timer;
+	struct event *inside, *first, *signalled, *answered, *timer, *look;
 	enum watch_state state;
 	int64_t started_us;
 	bool offered, trusted;
 	bool ready, go; /* the inside is, and the parent said so */
 	bool stops; /* we were told to stop, and wait for the command to */
 };
+
+static const struct timeval look_time = { .tv_usec = LIMIT_LOOK_MS * 1000 };
 
 static void
 arm(struct watch *watch, int64_t ms)
@@ -99,6 +105,13 @@ on_listeners(
 	if (offer_send(watch->gateway, fds->fds, &problem) != STATUS_OK)
 		fail(watch, STAGE_HANDOFF, &problem);
 	watch->offered = true;
+}
+
+static void
+on_proc(struct watch *watch, const struct report *report, struct fdpass *fds)
+{
+	(void)report;
+	watch->proc = fdpass_take(fds, 0);
 }
 
 static void
@@ -165,6 +178,7 @@ on_started(struct watch *watch, const struct report *report, struct fdpass *fds)
 	(void)event_del(watch->timer);
 	if (watch->plan->wall_ms > 0)
 		arm(watch, watch->plan->wall_ms);
+	(void)event_add(watch->look, &look_time);
 }
 
 static void
@@ -198,6 +212,7 @@ on_ended(struct watch *watch, const struct report *report, struct fdpass *fds)
 /* NULL: only we may say that. */
 static watch_report *const handlers[REPORT_COUNT] = {
 	[REPORT_LISTENERS] = on_listeners,
+	[REPORT_PROC] = on_proc,
 	[REPORT_TERMINAL] = on_terminal,
 	[REPORT_HIDDEN] = on_hidden,
 	[REPORT_DEGRADED] = on_degraded,
@@ -215,6 +230,8 @@ is_in_order(const struct watch *watch, enum report_kind kind)
 	switch (kind) {
 	case REPORT_LISTENERS:
 		return !watch->offered;
+	case REPORT_PROC:
+		return watch->proc < 0;
 	case REPORT_TERMINAL:
 		return terminal_waits(watch->terminal);
 	case REPORT_READY:
@@ -442,7 +459,7 @@ run_out_of_time(struct watch *watch)
 	case WATCH_RUNNING:
 		watch->outcome->end = OUTCOME_TIMEOUT;
 		watch->state = WATCH_ENDING;
-		arm(watch, LIMIT_TIMEOUT_GRACE_MS);
+		arm(watch, watch->plan->grace_ms);
 		send_signal(watch, REPORT_SIGNAL_GROUP, SIGTERM);
 		return;
 	case WATCH_ENDING:
@@ -452,6 +469,36 @@ run_out_of_time(struct watch *watch)
 	case WATCH_OVER:
 		return;
 	}
+}
+
+/* What no control group keeps is kept by looking; nothing is asked of whom
+ * takes too much. */
+static void
+on_look(evutil_socket_t fd, short what, void *arg)
+{
+	static const enum outcome_end ends[] = {
+		[BOUNDS_MEMORY] = OUTCOME_OOM,
+		[BOUNDS_DISK] = OUTCOME_LIMIT,
+		[BOUNDS_IDLE] = OUTCOME_TIMEOUT,
+	};
+	struct watch *watch = arg;
+	enum bounds_verdict verdict;
+
+	(void)fd;
+	(void)what;
+	if (watch->state != WATCH_RUNNING)
+		return;
+	verdict =
+	    bounds_look(&watch->bounds, watch->proc, clock_monotonic_us());
+	if (verdict == BOUNDS_KEPT)
+		return;
+	if (verdict == BOUNDS_IDLE) {
+		run_out_of_time(watch);
+		return;
+	}
+	watch->outcome->end = ends[verdict];
+	outcome_ended(watch->outcome, 0);
+	end(watch);
 }
 
 /* Reports first: what ended the sandbox was said before it ended. */
@@ -517,10 +564,15 @@ open_watch(struct watch *watch, int parent, struct problem *reterr)
 		watch->signalled = listen_to(watch, watch->signals);
 		watch->answered = listen_to(watch, watch->gateway);
 	}
-	if (watch->parent == NULL || watch->timer == NULL ||
-	    watch->signalled == NULL || watch->answered == NULL)
+	watch->look = watch->loop == NULL ? NULL
+					  : event_new(loop_base(watch->loop),
+						-1, EV_PERSIST, on_look, watch);
+	if (watch->look == NULL || watch->parent == NULL ||
+	    watch->timer == NULL || watch->signalled == NULL ||
+	    watch->answered == NULL)
 		return problem_set(reterr, "there is no memory for a loop");
-	if (terminal_new(true, &watch->terminal, reterr) != STATUS_OK)
+	if (terminal_new(watch->plan->terminal, &watch->terminal, reterr) !=
+	    STATUS_OK)
 		return STATUS_PROBLEM;
 	return pipes_new(&watch->pipes, reterr);
 }
@@ -531,9 +583,16 @@ attend(struct watch *watch, enum stage *ret_stage, struct problem *reterr)
 {
 	struct enter_order order = { .plan = watch->plan,
 		.terminal = watch->terminal,
-		.pipes = watch->pipes };
-	int status = enter_start(&order, &watch->entered, ret_stage, reterr);
+		.pipes = watch->pipes,
+		.bounds = &watch->bounds };
+	int status;
 
+	*ret_stage = STAGE_LIMITS;
+	status =
+	    bounds_make(&watch->bounds, watch->plan, watch->outcome, reterr);
+	if (status == STATUS_OK)
+		status =
+		    enter_start(&order, &watch->entered, ret_stage, reterr);
 	if (status != STATUS_OK)
 		return status;
 	(void)prctl(PR_SET_DUMPABLE, 0);
@@ -553,7 +612,7 @@ static void
 close_watch(struct watch *watch)
 {
 	struct event *const events[] = { watch->inside, watch->first,
-		watch->signalled, watch->answered, watch->timer };
+		watch->signalled, watch->answered, watch->timer, watch->look };
 
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
 		if (events[i] != NULL)
@@ -561,6 +620,31 @@ close_watch(struct watch *watch)
 	channel_free(watch->parent);
 	loop_free(watch->loop);
 	fd_done(&watch->signals);
+}
+
+static void
+tell_usage(struct watch *watch)
+{
+	struct outcome *outcome = watch->outcome;
+	struct rusage used;
+
+	if (getrusage(RUSAGE_CHILDREN, &used) == 0)
+		outcome->cpu_ms =
+		    (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) *
+			1000 +
+		    (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) /
+			1000;
+	if (watch->bounds.plan == NULL)
+		return;
+	bounds_tell(&watch->bounds, outcome);
+	bounds_done(&watch->bounds);
+	fd_done(&watch->proc);
+	/* A kill that nobody sent, and the kernel says that it did. */
+	if (outcome->end == OUTCOME_SIGNALED && outcome->signal == SIGKILL &&
+	    outcome->memory_kills > 0) {
+		outcome->end = OUTCOME_OOM;
+		outcome->code = OUTCOME_CODE_SIGNAL + SIGKILL;
+	}
 }
 
 void
@@ -571,6 +655,7 @@ watch_run(
 		.outcome = outcome,
 		.entered = { .child = { -1, -1 }, .control = -1 },
 		.gateway = gateway,
+		.proc = -1,
 		.started_us = clock_monotonic_us() };
 	struct problem problem = { 0 };
 	enum stage stage = STAGE_PLAN;
@@ -581,6 +666,7 @@ watch_run(
 	if (status != STATUS_OK)
 		outcome_failed(outcome, stage, OUTCOME_CODE_FAILED, &problem);
 	entered_done(&watch.entered);
+	tell_usage(&watch);
 	terminal_free(watch.terminal);
 	pipes_free(watch.pipes);
 	close_watch(&watch);

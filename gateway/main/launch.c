@@ -112,6 +112,11 @@ complain(const struct outcome *outcome)
 		log_error("the gateway ended, and the sandbox with it");
 	if (outcome->end == OUTCOME_TIMEOUT)
 		log_error("the time limit ended the command");
+	if (outcome->end == OUTCOME_OOM)
+		log_error("the memory limit ended the command");
+	if (outcome->end == OUTCOME_LIMIT)
+		log_error("the command wrote more than the workspace may "
+			  "take");
 	if (outcome->end != OUTCOME_LAUNCH_FAILED)
 		return;
 	if (outcome->code == OUTCOME_CODE_FAILED)

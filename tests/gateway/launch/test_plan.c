@@ -174,7 +174,7 @@ values_are_in_range(void **state)
 	expect("{" BASE ",\"limits\":{\"pids\":0}}", "$.limits", "range");
 	expect("{" BASE ",\"limits\":{\"open_files\":99999999}}", "$.limits",
 	    "range");
-	expect("{" BASE ",\"wall_ms\":-1}", "$.wall_ms", "below zero");
+	expect("{" BASE ",\"wall_ms\":-1}", "$", "wall_ms below zero");
 	expect("{" BASE ",\"user\":\"root:x\"}", "$.user", "user name");
 	expect("{" BASE ",\"user\":\"../x\"}", "$.user", "user name");
 	expect("{" BASE ",\"hostname\":\"a b\"}", "$.hostname", "host name");

@@ -146,8 +146,9 @@ class Terminal(Box):
                     shell, env={"PS1": "prompt> ", "TERM": "dumb"})
                 seen = b""
                 for sees, sends in (
-                        (b"prompt> ", "sed -u s/^/got-/\n"),
-                        (b"sed", "line\n"), (b"got-line", "\x1a"),
+                        (b"prompt> ", "sh -c \"echo be''gun; "
+                                      "exec sed -u s/^/got-/\"\n"),
+                        (b"begun", "line\n"), (b"got-line", "\x1a"),
                         (b"(?i)stopped|suspended", "jobs; fg\n"),
                         (b"sed.*\n.*sed", "more\n"), (b"got-more", "\x03"),
                         (b"prompt> ", "echo co''de $?\n"),
