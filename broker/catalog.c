@@ -306,12 +306,14 @@ catalog_issuer(const struct catalog *catalog)
 	return catalog->issuer;
 }
 
-const char *
-catalog_endpoint(const struct catalog *catalog, size_t number)
+bool
+catalog_endpoint(
+    const struct catalog *catalog, size_t number, struct errand_endpoint *ret)
 {
-	return number < catalog->endpoints.count
-		   ? catalog->endpoints.list[number]
-		   : NULL;
+	if (number >= catalog->endpoints.count)
+		return false;
+	*ret = catalog->endpoints.list[number];
+	return true;
 }
 
 /* ---- what a run is to have ---- */

@@ -11,6 +11,7 @@
 
 #include "broker/credential.h"
 #include "schema/cursor.h"
+#include "schema/errand.h"
 #include "schema/problem.h"
 
 struct catalog;
@@ -55,7 +56,8 @@ int catalog_lack(struct catalog *catalog, size_t number,
 /* Our own name as an issuer, or NULL. */
 const char *catalog_issuer(const struct catalog *catalog);
 
-/* The URL of an endpoint; NULL behind the last. */
-const char *catalog_endpoint(const struct catalog *catalog, size_t number);
+/* Where errands may go, by number; false behind the last.  Borrows. */
+bool catalog_endpoint(
+    const struct catalog *catalog, size_t number, struct errand_endpoint *ret);
 
 #endif

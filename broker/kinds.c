@@ -1,6 +1,13 @@
 #include "broker/kinds.h"
 
+#include "broker/mint_aws.h"
+#include "broker/mint_azure.h"
+#include "broker/mint_gcp.h"
+#include "broker/mint_github.h"
+#include "broker/mint_oauth.h"
+#include "broker/mint_sigv4.h"
 #include "broker/mint_static.h"
+#include "broker/mint_vault.h"
 
 #include <string.h>
 
@@ -9,6 +16,16 @@ static const struct mint *const kinds[] = {
 	&mint_basic,
 	&mint_header,
 	&mint_query,
+	&mint_oauth2_client,
+	&mint_oauth2_refresh,
+	&mint_token_exchange,
+	&mint_github_app,
+	&mint_gcp_service_account,
+	&mint_gcp_workload_identity,
+	&mint_aws_web_identity,
+	&mint_azure_federated,
+	&mint_vault,
+	&mint_sigv4,
 };
 
 const struct mint *

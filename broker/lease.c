@@ -55,13 +55,20 @@ leases_new(const struct mint_run *run, const struct lease_events *events)
 	return leases;
 }
 
+/* What the kind kept between its steps. */
 static void
-forget_state(struct lease *lease)
+end_steps(struct lease *lease)
 {
 	if (lease->work.state != NULL &&
 	    lease->credential->mint->forget != NULL)
 		lease->credential->mint->forget(lease->work.state);
 	lease->work.state = NULL;
+}
+
+static void
+forget_state(struct lease *lease)
+{
+	end_steps(lease);
 	grant_done(&lease->fresh);
 }
 
@@ -177,6 +184,7 @@ go_on(struct leases *leases, struct lease *lease, enum mint_step step,
 		return;
 	}
 	lease->minting = false;
+	end_steps(lease);
 	if (lease->giving_back) {
 		drop(leases, lease);
 		return;

@@ -16,6 +16,7 @@
 
 struct errand; /* schema/errand.h */
 struct errand_answer;
+struct keep;
 struct keyring;
 struct reading;
 
@@ -32,6 +33,7 @@ struct mint_run {
 	const char *issuer; /* our own, for assertions; NULL when there is none
 			     */
 	const struct keyring *keyring; /* that signs them; NULL likewise */
+	struct keep *keep; /* where renewed tokens go; NULL: nowhere */
 };
 
 struct mint_work {

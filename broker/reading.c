@@ -10,6 +10,8 @@
 void
 endpoints_done(struct endpoints *endpoints)
 {
+	for (size_t i = 0; i < endpoints->count; i++)
+		free(unconst(endpoints->list[i].roots.at));
 	free(STEAL(endpoints->list));
 	endpoints->count = 0;
 }
@@ -223,22 +225,69 @@ is_plain_url(const char *url)
 }
 
 static bool
-join(struct endpoints *endpoints, const char *url, uint16_t *ret)
+has_same_roots(struct cursor a, struct cursor b)
 {
-	for (size_t i = 0; i < endpoints->count; i++)
-		if (strcmp(endpoints->list[i], url) == 0) {
-			*ret = (uint16_t)i;
-			return true;
-		}
+	return a.left == b.left &&
+	       (a.left == 0 || memcmp(a.at, b.at, a.left) == 0);
+}
+
+static bool
+add_endpoint(struct endpoints *endpoints, const char *url, struct cursor roots)
+{
+	struct errand_endpoint *endpoint;
+	unsigned char *copy = NULL;
+
 	if (endpoints->list == NULL)
 		endpoints->list =
 		    calloc(LIMIT_ERRAND_ENDPOINTS, sizeof(*endpoints->list));
 	if (endpoints->list == NULL ||
 	    endpoints->count == LIMIT_ERRAND_ENDPOINTS)
 		return false;
-	memcpy(endpoints->list[endpoints->count], url, strlen(url) + 1);
-	*ret = (uint16_t)endpoints->count++;
+	if (roots.left > 0) {
+		copy = malloc(roots.left);
+		if (copy == NULL)
+			return false;
+		memcpy(copy, roots.at, roots.left);
+	}
+	endpoint = &endpoints->list[endpoints->count++];
+	memcpy(endpoint->url, url, strlen(url) + 1);
+	endpoint->roots = cursor_of(copy, roots.left);
 	return true;
+}
+
+static bool
+join(struct endpoints *endpoints, const char *url, struct cursor roots,
+    uint16_t *ret)
+{
+	size_t place = 0;
+
+	while (place < endpoints->count &&
+	       (strcmp(endpoints->list[place].url, url) != 0 ||
+		   !has_same_roots(endpoints->list[place].roots, roots)))
+		place++;
+	if (place == endpoints->count && !add_endpoint(endpoints, url, roots))
+		return false;
+	*ret = (uint16_t)place;
+	return true;
+}
+
+/* PEM in the member "ca"; empty when it is absent or was reported. */
+static struct cursor
+read_roots(const struct reading *reading)
+{
+	json_t *value = reading_value(reading, "ca", READING_OPTIONAL);
+	size_t length = json_string_length(value);
+
+	if (value == NULL)
+		return cursor_of(NULL, 0);
+	if (json_is_string(value) && length <= LIMIT_ERRAND_ROOTS &&
+	    strncmp(json_string_value(value), "-----BEGIN CERTIFICATE-----",
+		27) == 0)
+		return cursor_of(json_string_value(value), length);
+	reading_blame(reading, "ca",
+	    "write the certificate itself, with \\n for the end of a line",
+	    "this must be a certificate in PEM");
+	return cursor_of(NULL, 0);
 }
 
 bool
@@ -252,7 +301,7 @@ reading_endpoint(const struct reading *reading, const char *key,
 		    "\"%.200s\" is no URL that an errand may go to", url);
 		return false;
 	}
-	if (join(reading->endpoints, url, ret))
+	if (join(reading->endpoints, url, read_roots(reading), ret))
 		return true;
 	reading_blame(reading, key, "", "there are more than %d URLs",
 	    LIMIT_ERRAND_ENDPOINTS);

@@ -10,6 +10,7 @@
 #define BROKER_READING_H
 
 #include "policy/report.h"
+#include "schema/errand.h"
 #include "schema/limits.h"
 #include "schema/problem.h"
 
@@ -17,7 +18,7 @@
 
 /* The URLs that exeat-fetch may ask, by number: see reading_url(). */
 struct endpoints {
-	char (*list)[LIMIT_ERRAND_URL + 1];
+	struct errand_endpoint *list; /* their roots are owned */
 	size_t count;
 };
 
@@ -63,7 +64,8 @@ bool reading_object(const struct reading *reading, const char *key,
 
 /*
  * A URL that errands go to: https, a host, no user, no query, no fragment.  It
- * joins the endpoints; gives its number.
+ * joins the endpoints, together with the roots in the member "ca" beside it,
+ * if there is one; gives its number.
  */
 bool reading_url(const struct reading *reading, const char *key,
     enum reading_need need, uint16_t *ret);
