@@ -6,6 +6,7 @@
 
 struct stack {
 	unsigned references;
+	bool observes;
 	size_t count;
 	const struct policy *layers[LIMIT_LAYERS]; /* outermost first */
 };
@@ -46,6 +47,18 @@ stack_unref(struct stack *stack)
 	free(stack);
 }
 
+void
+stack_observe(struct stack *stack)
+{
+	stack->observes = true;
+}
+
+bool
+stack_observes(const struct stack *stack)
+{
+	return stack->observes;
+}
+
 size_t
 stack_count(const struct stack *stack)
 {
@@ -71,8 +84,8 @@ replaces(const struct verdict *standing, const struct verdict *verdict)
 	return verdict->kind < standing->kind;
 }
 
-void
-stack_decide(
+static void
+decide(
     const struct stack *stack, const struct facts *facts, struct verdict *ret)
 {
 	struct verdict standing = { .kind = VERDICT_DENY,
@@ -102,6 +115,35 @@ stack_decide(
 	memcpy(standing.openers, openers,
 	    standing.opener_count * sizeof(openers[0]));
 	*ret = standing;
+}
+
+/*
+ * What would be refused goes on to where more of it is seen, or through.  A
+ * person would be asked at the last stage only.
+ */
+static void
+watch(const struct facts *facts, struct verdict *verdict)
+{
+	bool through = facts->last || facts->stage == STAGE_NAME;
+
+	if (verdict->kind != VERDICT_DENY &&
+	    (verdict->kind != VERDICT_ASK || !facts->last))
+		return;
+	verdict->would_deny = true;
+	verdict->opener_count = 0;
+	verdict->kind = through ? VERDICT_ALLOW : VERDICT_NEED_MORE;
+	verdict->tls = through && facts->stage != STAGE_REQUEST
+			   ? VERDICT_TLS_PASSTHROUGH
+			   : VERDICT_TLS_INSPECT;
+}
+
+void
+stack_decide(
+    const struct stack *stack, const struct facts *facts, struct verdict *ret)
+{
+	decide(stack, facts, ret);
+	if (stack->observes)
+		watch(facts, ret);
 }
 
 void
@@ -164,6 +206,20 @@ every_layer_opens(const struct stack *stack, const struct facts *facts,
 	return stack->count > 0;
 }
 
+/* What was known when the connection of a request was asked for. */
+static struct facts
+connection_of(const struct facts *facts)
+{
+	return (struct facts){ .stage = STAGE_CONNECT,
+		.now_us = facts->now_us,
+		.by_name = facts->by_name,
+		.host = facts->host,
+		.literal = facts->literal,
+		.port = facts->port,
+		.exe = facts->exe,
+		.exe_sha256 = facts->exe_sha256 };
+}
+
 bool
 stack_may_dial(const struct stack *stack, const struct facts *facts,
     const struct address *address)
@@ -174,7 +230,8 @@ stack_may_dial(const struct stack *stack, const struct facts *facts,
 	literal.by_name = false;
 	literal.literal = *address;
 	stack_decide(stack, facts, &verdict);
-	if (verdict.kind == VERDICT_DENY || denies_address(stack, &literal))
+	if (verdict.kind == VERDICT_DENY ||
+	    (!stack->observes && denies_address(stack, &literal)))
 		return false;
 	switch (address_kind(address)) {
 	case ADDRESS_PUBLIC:
@@ -185,7 +242,7 @@ stack_may_dial(const struct stack *stack, const struct facts *facts,
 	case ADDRESS_METADATA:
 	case ADDRESS_MULTICAST:
 	case ADDRESS_BROADCAST:
-		stack_decide(stack, &literal, &verdict);
+		decide(stack, &literal, &verdict);
 		return verdict.kind != VERDICT_DENY;
 	case ADDRESS_LOOPBACK:
 	case ADDRESS_PRIVATE:
@@ -195,6 +252,11 @@ stack_may_dial(const struct stack *stack, const struct facts *facts,
 	case ADDRESS_DOCUMENTATION:
 	case ADDRESS_RESERVED:
 		break;
+	}
+	/* A request that is only observed has no rule of its own. */
+	if (stack->observes) {
+		literal = connection_of(facts);
+		return every_layer_opens(stack, &literal, address);
 	}
 	return every_layer_opens(stack, facts, address);
 }

@@ -27,6 +27,15 @@ struct stack *stack_new(const struct policy *const *layers, size_t count)
 struct stack *stack_ref(struct stack *stack);
 void stack_unref(struct stack *stack);
 
+/*
+ * From now on nothing is denied and nobody is asked: what would be is let
+ * through, or has its requests looked at one by one, and its verdict says
+ * would_deny.  Where connections may lead to is not widened: special
+ * addresses still need their rules.  Before the stack is shared.
+ */
+void stack_observe(struct stack *stack);
+bool stack_observes(const struct stack *stack);
+
 size_t stack_count(const struct stack *stack);
 const struct policy *stack_layer(const struct stack *stack, size_t index);
 

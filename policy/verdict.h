@@ -31,6 +31,11 @@ enum verdict_tls {
 struct verdict {
 	enum verdict_kind kind;
 	enum reason reason; /* REASON_NONE when allowed */
+	/*
+	 * It is only watched: rule and reason are those of the refusal that
+	 * it would have been.
+	 */
+	bool would_deny;
 	enum verdict_tls tls;
 	/* The rule that gave it, and its policy; NULL when none did. */
 	const struct rule *rule;

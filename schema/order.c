@@ -27,18 +27,22 @@ order_begin_write(const struct order_begin *begin, struct cursor_writer *out)
 {
 	cursor_put_string(out, begin->run);
 	cursor_put(out, begin->id, sizeof(begin->id));
+	cursor_put_u8(out, begin->observe ? 1 : 0);
 }
 
 int
 order_begin_read(struct cursor body, struct order_begin *ret)
 {
 	struct order_begin begin;
+	uint8_t observe;
 
 	if (!cursor_string(&body, begin.run, sizeof(begin.run)) ||
 	    begin.run[0] == '\0' ||
 	    !cursor_copy(&body, sizeof(begin.id), begin.id) ||
+	    !cursor_u8(&body, &observe) || observe > 1 ||
 	    !cursor_is_empty(&body))
 		return STATUS_MALFORMED;
+	begin.observe = observe == 1;
 	*ret = begin;
 	return STATUS_OK;
 }

@@ -14,6 +14,8 @@
 #include "schema/limits.h"
 #include "schema/problem.h"
 
+#include <stdbool.h>
+
 /*
  * One layer; the name is for messages: the file it came from.  The digest is
  * of the text in the descriptor: rows name a rule's policy by it.
@@ -27,6 +29,7 @@ struct order_layer {
 struct order_begin {
 	char run[LIMIT_RUN_UID + 1];
 	uint8_t id[16]; /* the run's own, for request ids */
+	bool observe; /* refuse nothing that a rule would; say what it would */
 };
 
 struct order_tally {

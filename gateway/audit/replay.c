@@ -24,7 +24,7 @@ static const struct question question = {
 	"WHERE (:run = '' OR s.uid = :run) AND e.verdict IN (1, 2, 3) "
 	"AND (e.verdict <> 2 OR e.reason IN (1, 2, 3, 4, 6, 12, 13, 19)) "
 	"AND (e.kind = 4 OR (e.kind = 1 AND e.parent_seq IS NULL) "
-	"OR (e.kind = 3 AND (e.verdict <> 1 OR ifnull(e.tls, 0) < -1 "
+	"OR (e.kind = 3 AND (e.verdict = 2 OR ifnull(e.tls, 0) < -1 "
 	"OR ifnull(e.l7, -1) = 0)) OR (e.kind = 5 AND e.verdict <> 1)) "
 	"GROUP BY d.host, e.dst_port, e.kind, e.verdict, ifnull(e.tls, -1), "
 	"e.verb, e.object, why "

@@ -39,6 +39,7 @@ static const struct summary_section sections[] = {
 		  "AS policies, "
 		  "ifnull(sum(request), 0) AS requests, "
 		  "ifnull(sum(refused), 0) AS refused, "
+		  "ifnull(sum(request AND verdict = 3), 0) AS would_refuse, "
 		  "ifnull(sum(bytes_out), 0) AS bytes_out, "
 		  "ifnull(sum(bytes_in), 0) AS bytes_in "
 		  "FROM run LEFT JOIN counted ON counted.sandbox_id = run.id "
@@ -50,6 +51,7 @@ static const struct summary_section sections[] = {
 		"'running') AS ended, max(status) AS status, command, owner, "
 		"group_concat(policies, ' ') AS policies, "
 		"sum(requests) AS requests, sum(refused) AS refused, "
+		"sum(would_refuse) AS would_refuse, "
 		"sum(bytes_out) AS bytes_out, sum(bytes_in) AS bytes_in "
 		"FROM part GROUP BY run" },
 	    true },
@@ -70,6 +72,23 @@ static const struct summary_section sections[] = {
 		"min(what) AS what FROM part GROUP BY 1, 2, 3, 4, 5 "
 		"ORDER BY times DESC, host, port, reason LIMIT 50" },
 	    false },
+	{ "observed", "Would have been refused",
+	    { RUN "SELECT d.host, c.dst_port AS port, re.name AS reason, "
+		  "ru.name AS rule, count(*) AS times, "
+		  "min(trim(ifnull(c.verb, '') || ' ' || "
+		  "ifnull(c.object, ''))) AS what "
+		  "FROM counted c LEFT JOIN dst d ON d.id = c.dst_id "
+		  "LEFT JOIN reason re ON re.id = c.reason "
+		  "LEFT JOIN rule ru ON ru.id = c.rule_id "
+		  "WHERE c.request AND c.verdict = 3 "
+		  "GROUP BY c.dst_id, c.dst_port, c.reason, c.rule_id "
+		  "ORDER BY times DESC, d.host, port, reason "
+		  "LIMIT min(:top, 50)",
+		NULL,
+		"SELECT host, port, reason, rule, sum(times) AS times, "
+		"min(what) AS what FROM part GROUP BY 1, 2, 3, 4 "
+		"ORDER BY times DESC, host, port, reason LIMIT 50" },
+	    false },
 	{ "hosts", "Reached",
 	    { RUN "SELECT d.host, c.dst_port AS port, "
 		  "sum(c.request) AS requests, sum(c.bytes_out) AS bytes_out, "
@@ -79,7 +98,7 @@ static const struct summary_section sections[] = {
 		  "FROM counted c JOIN dst d ON d.id = c.dst_id "
 		  "LEFT JOIN rule ru ON ru.id = c.rule_id "
 		  "LEFT JOIN cred cr ON cr.id = c.cred_id "
-		  "WHERE c.kind IN (1, 2, 3, 4) AND c.verdict = 1 "
+		  "WHERE c.kind IN (1, 2, 3, 4) AND c.verdict IN (1, 3) "
 		  "GROUP BY c.dst_id, c.dst_port "
 		  "ORDER BY requests DESC, d.host LIMIT min(:top, 50)",
 		NULL,
@@ -146,3 +165,11 @@ const struct question summary_reasons = { RUN
 	NULL,
 	"SELECT reason, sum(times) AS times FROM part GROUP BY reason "
 	"ORDER BY times DESC, reason LIMIT 3" };
+const struct question summary_observed = { RUN
+	"SELECT ifnull(re.name, 'other') AS reason, count(*) AS times "
+	"FROM counted c LEFT JOIN reason re ON re.id = c.reason "
+	"WHERE c.request AND c.verdict = 3 "
+	"GROUP BY c.reason ORDER BY times DESC, reason",
+	NULL,
+	"SELECT reason, sum(times) AS times FROM part GROUP BY reason "
+	"ORDER BY times DESC, reason" };

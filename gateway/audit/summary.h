@@ -31,4 +31,7 @@ extern const struct question summary_reasons;
 /* How many runs there are with the uid sbx: 0 or 1. */
 extern const struct question summary_find_run;
 
+/* Of an observed run: why how many requests would have been refused. */
+extern const struct question summary_observed;
+
 #endif

@@ -36,6 +36,10 @@ static const char usage[] =
     "  --env NAME[=VALUE]    set a variable; alone, NAME takes its value here\n"
     "  --proxy-env           set http_proxy and the like to the gateway's own\n"
     "                        proxy; only for programs that insist on one\n"
+    "  --observe             refuse nothing that a rule would refuse; write\n"
+    "                        down what it would (private and other special\n"
+    "                        addresses stay closed); then\n"
+    "                        exeat policy suggest --run RUN\n"
     "  --timeout TIME        end COMMAND after 90s, 30m or 2h; code 124\n"
     "  --audit DB            the database of requests (default:\n"
     "                        exeat/audit.db in $XDG_STATE_HOME)\n"
@@ -142,6 +146,7 @@ parcel_make(const struct task *task, struct parcel *ret, struct problem *reterr)
 struct reasons {
 	char text[REASONS_MAX];
 	struct cursor_writer out;
+	uint64_t times; /* of all together */
 };
 
 static bool
@@ -155,12 +160,14 @@ on_reason(const struct query_cell *cells, size_t count, void *arg)
 	cursor_put_decimal(&reasons->out, (uint64_t)cells[1].number);
 	cursor_put_text(&reasons->out, " ");
 	cursor_put(&reasons->out, cells[0].text.at, cells[0].text.left);
+	reasons->times += (uint64_t)cells[1].number;
 	return true;
 }
 
 /* Nothing, when the database cannot be asked: the counts stand anyhow. */
 static void
-find_reasons(const char *database, const char *run, struct reasons *ret)
+find_reasons(const struct question *question, const char *database,
+    const char *run, struct reasons *ret)
 {
 	struct query_value value = { .name = "sbx",
 		.text = cursor_of_text(run) };
@@ -173,7 +180,7 @@ find_reasons(const char *database, const char *run, struct reasons *ret)
 	ret->out = cursor_writer_of(ret->text, sizeof(ret->text) - 1);
 	if (query_open(database, &query, NULL) != STATUS_OK)
 		return;
-	if (across_ask(query, &summary_reasons, &values, &reader, &cut, NULL) ==
+	if (across_ask(query, question, &values, &reader, &cut, NULL) ==
 		STATUS_OK &&
 	    ret->out.used > 0)
 		cursor_put_text(&ret->out, ")");
@@ -181,6 +188,18 @@ find_reasons(const char *database, const char *run, struct reasons *ret)
 	if (!cursor_written(&ret->out))
 		ret->out.used = 0;
 	ret->text[ret->out.used] = '\0';
+}
+
+/* What the run was let do all the same. */
+static void
+tell_observed(const struct task *task, const char *run)
+{
+	struct reasons reasons;
+
+	find_reasons(&summary_observed, task->audit, run, &reasons);
+	(void)fprintf(stderr,
+	    "; only observed: %" PRIu64 " would have been refused%s",
+	    reasons.times, reasons.text);
 }
 
 /* The one line at the end. */
@@ -194,12 +213,14 @@ tell_counts(const struct siblings_ending *ending, const struct task *task,
 	if (task->quiet || !ending->closed)
 		return;
 	if (counts->refused > 0)
-		find_reasons(task->audit, run, &reasons);
+		find_reasons(&summary_reasons, task->audit, run, &reasons);
 	(void)fprintf(stderr,
-	    "exeat: %" PRIu64 " request%s, %" PRIu64
-	    " refused%s; exeat audit summary %s",
+	    "exeat: %" PRIu64 " request%s, %" PRIu64 " refused%s",
 	    counts->requests, counts->requests == 1 ? "" : "s", counts->refused,
-	    reasons.text, run);
+	    reasons.text);
+	if (task->observe)
+		tell_observed(task, run);
+	(void)fprintf(stderr, "; exeat audit summary %s", run);
 	if (task->audit_option != NULL)
 		(void)fprintf(stderr, " --audit %s", task->audit);
 	(void)fprintf(stderr, "\n");
@@ -269,7 +290,11 @@ load_and_start(const struct task *task, const struct settings *settings)
 		return COMMAND_FAILED;
 	}
 	problems_done(&problems);
-	if (policies.none_given && !task->quiet)
+	if (task->observe && !task->quiet)
+		(void)fprintf(stderr,
+		    "exeat: this run is only observed: what its policy would "
+		    "refuse is let through and written down\n");
+	else if (policies.none_given && !task->quiet)
 		(void)fprintf(stderr,
 		    "exeat: no policy, so the network is closed; see exeat run "
 		    "--help\n");

@@ -317,6 +317,7 @@ send_begin(struct siblings *all)
 
 	memcpy(begin.run, all->wish->name->uid, sizeof(begin.run));
 	memcpy(begin.id, all->wish->name->id, sizeof(begin.id));
+	begin.observe = all->wish->task->observe;
 	order_begin_write(&begin, &out);
 	return channel_send(all->gateway_channel, &out, NULL, 0);
 }

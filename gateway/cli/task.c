@@ -156,6 +156,15 @@ take_mount(struct task *task, const char *value, struct problem *reterr)
 }
 
 static int
+take_observe(struct task *task, const char *value, struct problem *reterr)
+{
+	(void)value;
+	(void)reterr;
+	task->observe = true;
+	return STATUS_OK;
+}
+
+static int
 take_quiet(struct task *task, const char *value, struct problem *reterr)
 {
 	(void)value;
@@ -198,6 +207,7 @@ static const struct option options[] = {
 	{ "--result", true, take_result },
 	{ "--timeout", true, take_timeout },
 	{ "--proxy-env", false, take_proxy_env },
+	{ "--observe", false, take_observe },
 	{ "--quiet", false, take_quiet },
 	{ "--help", false, take_help },
 	{ "-h", false, take_help },

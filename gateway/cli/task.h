@@ -35,6 +35,7 @@ struct task {
 	const char *result; /* file for the result, or NULL */
 	int64_t wall_ms; /* 0: no limit */
 	bool proxy_env; /* programs are told of the gateway's proxy */
+	bool observe; /* refuse nothing that a rule would */
 	bool quiet, help;
 };
 

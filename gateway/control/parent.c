@@ -249,6 +249,8 @@ make_stack(struct parent *parent, struct stack **ret, struct problem *reterr)
 	drop_layers(parent);
 	if (stack == NULL)
 		return problem_set(reterr, "there is no memory");
+	if (parent->order.identity.observe)
+		stack_observe(stack);
 	*ret = stack;
 	return STATUS_OK;
 }

@@ -140,6 +140,10 @@ record(struct stub *stub, const struct dns_query *query,
 	event.kind = EVENT_DNS;
 	event.verdict = refused ? EVENT_DENY : EVENT_ALLOW;
 	event.reason = ruling->reason;
+	if (!refused && ruling->verdict.would_deny) {
+		event.verdict = EVENT_WOULD_DENY;
+		event.reason = ruling->verdict.reason;
+	}
 	event.ts_us = clock_wall_us();
 	event.l7 = EVENT_L7_DNS;
 	event.verb = cursor_of_text(type);

@@ -100,6 +100,17 @@ judge_reads_http(const struct flow *flow)
 	return flow->protocol == SNIFF_HTTP1 || intercept_is_possible(flow);
 }
 
+/* Nobody can look into it, and nothing is refused in this run. */
+static void
+pass_observed(struct flow *flow)
+{
+	flow->verdict.kind = VERDICT_ALLOW;
+	flow->verdict.tls = VERDICT_TLS_PASSTHROUGH;
+	flow->verdict.would_deny = true;
+	flow->verdict.reason = REASON_UNSUPPORTED;
+	flow_enter(flow, FLOW_DIALING);
+}
+
 static void
 follow(struct flow *flow)
 {
@@ -115,6 +126,10 @@ follow(struct flow *flow)
 	}
 	if (flow->protocol == SNIFF_HTTP1) {
 		flow_enter(flow, FLOW_EXCHANGING);
+		return;
+	}
+	if (stack_observes(flow->plane->run->stack)) {
+		pass_observed(flow);
 		return;
 	}
 	flow_refuse(flow, REASON_UNSUPPORTED);

@@ -43,6 +43,20 @@ verdict_of(enum verdict_kind kind, enum reason reason)
 							   : EVENT_ERROR;
 }
 
+/* How it went; what went on only because it is observed says why it would
+ * not have. */
+static void
+put_outcome(
+    const struct verdict *verdict, enum reason reason, struct event *event)
+{
+	event->reason = reason;
+	event->verdict = verdict_of(verdict->kind, reason);
+	if (reason != REASON_NONE || !verdict->would_deny)
+		return;
+	event->reason = verdict->reason;
+	event->verdict = EVENT_WOULD_DENY;
+}
+
 /* The rule that decided, and the digest of the policy it stands in. */
 static void
 name_rule(const struct verdict *verdict, struct event *event)
@@ -162,8 +176,7 @@ record_open(struct flow *flow, struct sink_wait *wait)
 	int status;
 
 	event.kind = EVENT_FLOW_OPEN;
-	event.verdict = verdict_of(flow->verdict.kind, flow->reason);
-	event.reason = flow->reason;
+	put_outcome(&flow->verdict, flow->reason, &event);
 	event.wait = wait == NULL ? EVENT_NO_WAIT : EVENT_WAIT_COMMIT;
 	name_rule(&flow->verdict, &event);
 	add_detail(flow, "", &words, &event);
@@ -182,8 +195,7 @@ record_end(struct flow *flow)
 	int status;
 
 	flow->plane->run->tally.flows++;
-	event.verdict = verdict_of(flow->verdict.kind, flow->reason);
-	event.reason = flow->reason;
+	put_outcome(&flow->verdict, flow->reason, &event);
 	if (!flow->opened) {
 		/* A refused request has said it all. */
 		if (flow->requests > 0)
@@ -204,6 +216,7 @@ record_end(struct flow *flow)
 	} else if (flow->reason == REASON_NONE) {
 		/* What was allowed in it stands in its requests' rows. */
 		event.verdict = EVENT_INFO;
+		event.reason = REASON_NONE;
 	}
 	name_rule(&flow->verdict, &event);
 	add_detail(flow, "", &words, &event);
@@ -223,8 +236,7 @@ describe_request(const struct flow *flow, const struct record_request *request,
 	event.req_id = cursor_of(request->id, EVENT_REQ_ID);
 	event.verb = request->method;
 	event.object = request->object;
-	event.reason = request->reason;
-	event.verdict = verdict_of(request->verdict->kind, request->reason);
+	put_outcome(request->verdict, request->reason, &event);
 	name_rule(request->verdict, &event);
 	return event;
 }

@@ -395,6 +395,90 @@ a_verdict_says_what_is_not_known_and_could_matter(void **state)
 	stack_unref(stack);
 }
 
+static void
+expect_watched(const struct stack *stack, const char *words,
+    enum verdict_kind kind, enum verdict_tls tls, enum reason reason)
+{
+	struct verdict verdict;
+
+	stack_decide(stack, ask(words), &verdict);
+	if (verdict.kind != kind || verdict.tls != tls ||
+	    verdict.reason != reason ||
+	    verdict.would_deny != (reason != REASON_NONE))
+		fail_msg("%s: %s, %s", words, verdict_name(verdict.kind),
+		    reason_id(verdict.reason));
+}
+
+static void
+an_observing_stack_refuses_nothing_and_says_what_it_would(void **state)
+{
+	struct stack *stack = stack_of(
+	    RULES("{\"id\": \"r\", \"host\": [\"a.test\"]},"
+		  "{\"id\": \"q\", \"host\": [\"a.test\"], \"path\": "
+		  "[\"/q\"], \"methods\": [\"PUT\"], \"action\": \"ask\"}"),
+	    NULL);
+
+	(void)state;
+	stack_observe(stack);
+	expect_watched(stack, "https://a.test/", VERDICT_ALLOW,
+	    VERDICT_TLS_INSPECT, REASON_NONE);
+	expect_watched(stack, "POST https://a.test/", VERDICT_ALLOW,
+	    VERDICT_TLS_INSPECT, REASON_METHOD);
+	expect_watched(stack, "PUT https://a.test/q", VERDICT_ALLOW,
+	    VERDICT_TLS_INSPECT, REASON_APPROVAL_NEEDED);
+	expect_watched(stack, "@name https://b.test/", VERDICT_ALLOW,
+	    VERDICT_TLS_PASSTHROUGH, REASON_NO_RULE);
+	/* Its requests are still to be seen. */
+	expect_watched(stack, "@connect https://b.test/", VERDICT_NEED_MORE,
+	    VERDICT_TLS_INSPECT, REASON_NO_RULE);
+	expect_watched(stack, "@hello https://b.test/", VERDICT_NEED_MORE,
+	    VERDICT_TLS_INSPECT, REASON_NO_RULE);
+	expect_watched(stack, "@connect https://a.test/", VERDICT_NEED_MORE,
+	    VERDICT_TLS_INSPECT, REASON_NONE);
+	expect_watched(stack, "tcp://b.test:25", VERDICT_ALLOW,
+	    VERDICT_TLS_PASSTHROUGH, REASON_NO_RULE);
+	stack_unref(stack);
+}
+
+static void
+may_dial_is(
+    const struct stack *stack, const char *words, const char *text, bool may)
+{
+	struct address address;
+
+	assert_int_equal(
+	    address_parse(text, strlen(text), &address), STATUS_OK);
+	if (stack_may_dial(stack, ask(words), &address) != may)
+		fail_msg("%s at %s", words, text);
+}
+
+static void
+an_observing_stack_opens_no_special_address(void **state)
+{
+	struct stack *stack =
+	    stack_of(RULES("{\"id\": \"in\", \"host\": [\"in.test\"], "
+			   "\"private\": true},"
+			   "{\"id\": \"out\", \"host\": [\"out.test\"]},"
+			   "{\"id\": \"no\", \"address\": [\"192.0.3.0/24\"], "
+			   "\"action\": \"deny\"}"),
+		NULL);
+
+	(void)state;
+	stack_observe(stack);
+	may_dial_is(stack, "https://in.test/", "10.0.0.1", true);
+	may_dial_is(stack, "POST https://in.test/", "10.0.0.1", true);
+	may_dial_is(stack, "POST https://in.test:8443/", "10.0.0.1", false);
+	may_dial_is(stack, "https://in.test/", "169.254.169.254", false);
+	may_dial_is(stack, "https://in.test/", "0.0.0.0", false);
+	may_dial_is(stack, "https://out.test/", "10.0.0.1", false);
+	may_dial_is(stack, "https://other.test/", "10.0.0.1", false);
+	may_dial_is(stack, "https://other.test/", "192.0.3.1", true);
+	may_dial_is(
+	    stack, "https://169.254.169.254/", "169.254.169.254", false);
+	may_dial_is(stack, "https://10.0.0.1/", "10.0.0.1", false);
+	stack_unref(stack);
+}
+
 int
 main(void)
 {
@@ -417,6 +501,9 @@ main(void)
 		cmocka_unit_test(every_layer_has_its_rule_and_its_limits),
 		cmocka_unit_test(
 		    a_verdict_says_what_is_not_known_and_could_matter),
+		cmocka_unit_test(
+		    an_observing_stack_refuses_nothing_and_says_what_it_would),
+		cmocka_unit_test(an_observing_stack_opens_no_special_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,9 @@ every_order_is_read_as_it_was_written(void **state)
 {
 	struct order_layer layer = { .name = "policy.json",
 		.sha256 = { 1, 2, 3 } };
-	struct order_begin begin = { .run = "run-1", .id = { 9, 8 } };
+	struct order_begin begin = {
+		.run = "run-1", .id = { 9, 8 }, .observe = true
+	};
 	struct problem problem = { .text = "no policy", .cure = "give one" };
 	struct order_tally tally = { 1, 2, 3, 4, 5, UINT64_MAX };
 	struct order_layer layer_read;
@@ -39,6 +41,7 @@ every_order_is_read_as_it_was_written(void **state)
 	    STATUS_OK);
 	assert_string_equal(begin_read.run, begin.run);
 	assert_memory_equal(begin_read.id, begin.id, sizeof(begin.id));
+	assert_true(begin_read.observe);
 	out.used = 0;
 	order_failed_write(&problem, &out);
 	assert_int_equal(
