@@ -64,6 +64,8 @@ approval_question_write(
 	cursor_put_string(out, question->method);
 	cursor_put_string(out, question->upgrade);
 	cursor_put_string(out, question->target);
+	cursor_put_string(out, question->program);
+	cursor_put_string(out, question->words);
 	cursor_put_u32(out, question->timeout_s);
 	cursor_put_u32(out, question->grant_s);
 	cursor_put_u32(out, question->grant_uses);
@@ -79,7 +81,11 @@ read_request(struct cursor *body, struct approval_question *question)
 		   body, question->method, sizeof(question->method)) &&
 	       cursor_string(
 		   body, question->upgrade, sizeof(question->upgrade)) &&
-	       cursor_string(body, question->target, sizeof(question->target));
+	       cursor_string(
+		   body, question->target, sizeof(question->target)) &&
+	       cursor_string(
+		   body, question->program, sizeof(question->program)) &&
+	       cursor_string(body, question->words, sizeof(question->words));
 }
 
 int

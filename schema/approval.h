@@ -3,9 +3,10 @@
  *
  * Up: APPROVAL_ASK when a request waits for a person, APPROVAL_OVER when the
  * question is answered or gone.  Down: APPROVAL_ANSWER.  The question is what
- * the gateway judged, in canonical form: nothing in it is the sandbox's own
- * wording, though path and query are its choice.  What does not fit here is
- * not asked: nobody can agree to what is not shown.
+ * the gateway judged, in canonical form: of what it asks nothing is the
+ * sandbox's own wording, though path and query are its choice.  What does not
+ * fit here is not asked: nobody can agree to what is not shown.  Words of the
+ * sandbox's own stand apart, and are shown as such.
  *
  * A yes is good for exactly the question: two requests are the same when
  * approval_is_same() says so.
@@ -28,6 +29,8 @@ struct approval_question {
 	char method[LIMIT_HTTP_METHOD + 1];
 	char upgrade[LIMIT_UPGRADE + 1]; /* or empty */
 	char target[LIMIT_ASK_TARGET + 1]; /* canonical path, '?' and query */
+	char program[LIMIT_EXE + 1]; /* that asked first; or empty: unknown */
+	char words[LIMIT_ASK_WORDS + 1]; /* of the sandbox's own; or empty */
 	uint32_t timeout_s; /* from when it is asked: then silence is a no */
 	uint32_t grant_s, grant_uses; /* the most a yes can give */
 };
@@ -55,7 +58,10 @@ struct approval_over {
 
 const char *approval_end_name(enum approval_end end);
 
-/* Whether both ask for the same thing; id, times and grant apart. */
+/*
+ * Whether both ask for the same thing; id, program, words, times and grant
+ * apart.
+ */
 bool approval_is_same(
     const struct approval_question *a, const struct approval_question *b);
 

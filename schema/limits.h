@@ -31,11 +31,12 @@
 	86400 /* a person is asked, or trusted, for a day at most \
 	       */
 #define LIMIT_ASK_ID 31 /* four letters, a dash and a number */
+#define LIMIT_ASK_WORDS 280 /* of the sandbox's own, beside a question */
 #define LIMIT_ASK_TARGET 2048 /* a person cannot read more than that */
 #define LIMIT_ASK_HOLD_MS 60000 /* clients give up; the question stays */
 #define LIMIT_QUESTIONS 64 /* open at once: more is no asking any more */
 #define LIMIT_APPROVALS                                      \
-	1024 /* questions and answers that stand, 3 KiB each \
+	1024 /* questions and answers that stand, 5 KiB each \
 	      */
 #define LIMIT_DESK_CALLERS 16 /* commands that speak to one run at once */
 #define LIMIT_ASK_USES 1000000 /* past this a count means nothing */

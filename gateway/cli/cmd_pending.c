@@ -149,20 +149,27 @@ number_cell(int64_t number)
 static void
 print_found(const struct found *found, void *arg)
 {
-	char request[PROMPT_LINE_MAX];
+	char request[PROMPT_LINE_MAX], asker[PROMPT_LINE_MAX];
+	char words[PROMPT_LINE_MAX];
 	const struct approval_question *question = &found->question;
 	struct query_cell cells[] = {
 		text_cell(question->id),
 		text_cell(found->run),
 		text_cell(""),
+		text_cell(""),
 		text_cell(question->rule),
 		number_cell(question->timeout_s),
 		number_cell(question->grant_s),
 		number_cell(question->grant_uses),
+		text_cell(""),
 	};
 
 	prompt_print_request(question, request);
+	prompt_print_asker(question, asker);
+	prompt_print_words(question, words);
 	cells[2] = text_cell(request);
+	cells[3] = text_cell(asker);
+	cells[8] = text_cell(words);
 	(void)print_row(arg, cells, sizeof(cells) / sizeof(cells[0]));
 }
 
@@ -170,8 +177,9 @@ static int
 print_pending(const struct settings *settings, bool json)
 {
 	const struct query_cell names[] = { text_cell("id"), text_cell("run"),
-		text_cell("request"), text_cell("rule"), text_cell("left_s"),
-		text_cell("grant_s"), text_cell("grant_uses") };
+		text_cell("request"), text_cell("program"), text_cell("rule"),
+		text_cell("left_s"), text_cell("grant_s"),
+		text_cell("grant_uses"), text_cell("its_words") };
 	struct print *print =
 	    print_new(stdout, json ? PRINT_JSON_LINES : PRINT_TABLE);
 	struct search search = {

@@ -75,16 +75,19 @@ prompt_free(struct prompt *prompt)
 	free(prompt);
 }
 
-/* Printable ASCII stands for itself; a path is hardly ever more than that. */
+/*
+ * Printable ASCII stands for itself; a path is hardly ever more than that.
+ * What is not above floor is escaped: a blank, where it would end a word.
+ */
 static void
-put_escaped(const char *text, struct cursor_writer *out)
+put_escaped(const char *text, unsigned char floor, struct cursor_writer *out)
 {
 	static const char hex[] = "0123456789abcdef";
 
 	for (; *text != '\0'; text++) {
 		unsigned char byte = (unsigned char)*text;
 
-		if (byte > ' ' && byte < 0x7f && byte != '\\') {
+		if (byte > floor && byte < 0x7f && byte != '\\') {
 			cursor_put_u8(out, byte);
 			continue;
 		}
@@ -101,20 +104,43 @@ prompt_print_request(
 	struct cursor_writer line = cursor_writer_of(out, PROMPT_LINE_MAX - 1);
 	bool v6 = strchr(question->host, ':') != NULL;
 
-	put_escaped(question->method, &line);
+	put_escaped(question->method, ' ', &line);
 	cursor_put_text(&line, question->tls ? " https://" : " http://");
 	cursor_put_text(&line, v6 ? "[" : "");
-	put_escaped(question->host, &line);
+	put_escaped(question->host, ' ', &line);
 	cursor_put_text(&line, v6 ? "]" : "");
 	if (question->port != (question->tls ? 443 : 80)) {
 		cursor_put_u8(&line, ':');
 		cursor_put_decimal(&line, question->port);
 	}
-	put_escaped(question->target, &line);
+	put_escaped(question->target, ' ', &line);
 	if (question->upgrade[0] != '\0') {
 		cursor_put_text(&line, " upgrade=");
-		put_escaped(question->upgrade, &line);
+		put_escaped(question->upgrade, ' ', &line);
 	}
+	out[line.used] = '\0';
+}
+
+void
+prompt_print_asker(
+    const struct approval_question *question, char out[PROMPT_LINE_MAX])
+{
+	struct cursor_writer line = cursor_writer_of(out, PROMPT_LINE_MAX - 1);
+
+	if (question->program[0] == '\0')
+		cursor_put_text(&line, "unknown");
+	else
+		put_escaped(question->program, ' ', &line);
+	out[line.used] = '\0';
+}
+
+void
+prompt_print_words(
+    const struct approval_question *question, char out[PROMPT_LINE_MAX])
+{
+	struct cursor_writer line = cursor_writer_of(out, PROMPT_LINE_MAX - 1);
+
+	put_escaped(question->words, ' ' - 1, &line);
 	out[line.used] = '\0';
 }
 
@@ -133,6 +159,15 @@ show(const struct prompt *prompt, const struct approval_question *question)
 	prompt_print_request(question, request);
 	say(prompt, "\r\nexeat: the sandbox asks for\r\n  ");
 	say(prompt, request);
+	prompt_print_asker(question, request);
+	say(prompt, "\r\n  the program is ");
+	say(prompt, request);
+	if (question->words[0] != '\0') {
+		prompt_print_words(question, request);
+		say(prompt, "\r\n  in the sandbox's own words: \"");
+		say(prompt, request);
+		say(prompt, "\"");
+	}
 	if (snprintf(text, sizeof(text),
 		"\r\n  rule %s; a yes is good for %u request%s within %u s; "
 		"no answer within %u s is a no\r\n",

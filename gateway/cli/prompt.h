@@ -40,4 +40,12 @@ void prompt_drop(struct prompt *prompt, const char *id, const char *word);
 void prompt_print_request(
     const struct approval_question *question, char out[PROMPT_LINE_MAX]);
 
+/* Who asked: a program's path, escaped alike, or "unknown". */
+void prompt_print_asker(
+    const struct approval_question *question, char out[PROMPT_LINE_MAX]);
+
+/* What the sandbox says for itself, escaped: nobody's words but its own. */
+void prompt_print_words(
+    const struct approval_question *question, char out[PROMPT_LINE_MAX]);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include "gateway/audit/sink.h"
 #include "gateway/flow/flow.h"
+#include "gateway/flow/program.h"
 #include "gateway/flow/record.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proc/log.h"
@@ -67,13 +68,33 @@ describe(const struct asked *asked, struct cursor_writer *object,
 	event->policy = cursor_of(question->policy, sizeof(question->policy));
 }
 
+/* What of the question has no column; the words only where there is room. */
+static bool
+write_asked(const struct approval_question *question, bool words,
+    struct cursor_writer *out)
+{
+	struct json j = json_to(out);
+
+	json_open(&j, NULL, '{');
+	json_text(&j, "ask", question->id);
+	json_number(&j, "timeout_s", question->timeout_s);
+	json_number(&j, "grant_s", question->grant_s);
+	json_number(&j, "grant_uses", question->grant_uses);
+	if (words && question->program[0] != '\0')
+		json_text(&j, "exe", question->program);
+	if (words && question->words[0] != '\0')
+		json_text(&j, "words", question->words);
+	json_close(&j, '}');
+	return cursor_written(out);
+}
+
 static int
 record_asked(struct asked *asked)
 {
 	unsigned char object[LIMIT_EVENT_OBJECT], detail[LIMIT_EVENT_DETAIL];
 	struct cursor_writer out = cursor_writer_of(object, sizeof(object));
 	struct cursor_writer more = cursor_writer_of(detail, sizeof(detail));
-	struct json j = json_to(&more);
+	struct cursor_writer less = more;
 	struct event event = event_empty();
 
 	describe(asked, &out, &event);
@@ -81,12 +102,10 @@ record_asked(struct asked *asked)
 	event.verdict = EVENT_PENDING;
 	event.reason = REASON_APPROVAL_NEEDED;
 	event.wait = EVENT_WAIT_COMMIT;
-	json_open(&j, NULL, '{');
-	json_text(&j, "ask", asked->question.id);
-	json_number(&j, "timeout_s", asked->question.timeout_s);
-	json_number(&j, "grant_s", asked->question.grant_s);
-	json_number(&j, "grant_uses", asked->question.grant_uses);
-	json_close(&j, '}');
+	if (!write_asked(&asked->question, true, &more)) {
+		(void)write_asked(&asked->question, false, &less);
+		more = less;
+	}
 	event.detail = cursor_of(detail, more.used);
 	return sink_put(asked->consent->plane->sink, &event, &asked->row);
 }
@@ -225,8 +244,8 @@ on_row(struct sink_wait *wait, int64_t seq)
 
 /* The approvals have it already; what fails here takes it back. */
 static bool
-put_question(struct consent *consent, const struct consent_request *request,
-    const struct approval_question *question)
+put_question(struct consent *consent, const struct flow *flow,
+    const uint8_t *id, const struct approval_question *question)
 {
 	struct asked *asked = calloc(1, sizeof(*asked));
 
@@ -235,8 +254,8 @@ put_question(struct consent *consent, const struct consent_request *request,
 	asked->consent = consent;
 	asked->question = *question;
 	asked->row.on_accepted = on_row;
-	asked->flow_id = request->flow->id;
-	memcpy(asked->request, request->id, sizeof(asked->request));
+	asked->flow_id = flow->id;
+	memcpy(asked->request, id, sizeof(asked->request));
 	if (consent->events == NULL || !sink_is_open(consent->plane->sink) ||
 	    record_asked(asked) != STATUS_OK) {
 		free(asked);
@@ -325,54 +344,123 @@ copy_text(struct cursor text, char *out, size_t size)
 	return true;
 }
 
+/* What a question is about, wherever it comes from. */
+struct subject {
+	const struct flow *flow;
+	const struct verdict *verdict;
+	struct cursor host, path, query, upgrade;
+	const char *method;
+	uint16_t port;
+	bool tls, has_query;
+};
+
 static bool
-copy_target(const struct consent_request *request, char *out, size_t size)
+copy_target(const struct subject *subject, char *out, size_t size)
 {
 	struct cursor_writer target = cursor_writer_of(out, size - 1);
 
-	cursor_put(&target, request->path->text, request->path->length);
-	if (request->head->has_query) {
+	cursor_put(&target, subject->path.at, subject->path.left);
+	if (subject->has_query) {
 		cursor_put_u8(&target, '?');
-		cursor_put(&target, request->head->query.at,
-		    request->head->query.left);
+		cursor_put(&target, subject->query.at, subject->query.left);
 	}
 	out[target.used] = '\0';
 	return cursor_written(&target);
 }
 
+/* Who asks is told as far as it is known. */
+static void
+name_program(const struct flow *flow, struct approval_question *question)
+{
+	const struct sighting *sighting = program_sighting(flow->program);
+
+	static_assert(
+	    sizeof(question->program) == sizeof(sighting->exe), "a path fits");
+	if (sighting != NULL)
+		memcpy(question->program, sighting->exe, sizeof(sighting->exe));
+}
+
 /* False when something of it is too long for a person to read. */
 static bool
-make_question(
-    const struct consent_request *request, struct approval_question *ret)
+make_question(const struct subject *subject, struct approval_question *ret)
 {
-	const struct flow *flow = request->flow;
-	const struct rule *rule = request->verdict->rule;
-	const uint8_t *digest = policy_digest(request->verdict->policy);
-	struct approval_question question = { .port = flow->wanted.port,
-		.tls = flow->protocol == SNIFF_TLS,
+	const struct rule *rule = subject->verdict->rule;
+	const uint8_t *digest = policy_digest(subject->verdict->policy);
+	struct approval_question question = { .port = subject->port,
+		.tls = subject->tls,
 		.timeout_s = rule->ask.timeout_s,
 		.grant_s = rule->ask.grant_s,
 		.grant_uses = rule->ask.grant_uses };
-	char literal[ADDRESS_TEXT_MAX];
 
 	if (digest == NULL)
 		return false;
 	memcpy(question.policy, digest, sizeof(question.policy));
-	static_assert(sizeof(question.method) == sizeof(request->head->method),
-	    "a method fits");
-	memcpy(question.method, request->head->method, sizeof(question.method));
-	address_print(&flow->wanted.address, literal);
-	if (!copy_text(
-		cursor_of_text(flow->by_name ? flow->host.text : literal),
-		question.host, sizeof(question.host)) ||
+	if (!copy_text(subject->host, question.host, sizeof(question.host)) ||
 	    !copy_text(cursor_of_text(rule_id(rule)), question.rule,
 		sizeof(question.rule)) ||
-	    !copy_text(request->head->upgrade, question.upgrade,
-		sizeof(question.upgrade)) ||
-	    !copy_target(request, question.target, sizeof(question.target)))
+	    !copy_text(cursor_of_text(subject->method), question.method,
+		sizeof(question.method)) ||
+	    !copy_text(
+		subject->upgrade, question.upgrade, sizeof(question.upgrade)) ||
+	    !copy_target(subject, question.target, sizeof(question.target)))
 		return false;
+	name_program(subject->flow, &question);
 	*ret = question;
 	return true;
+}
+
+/* A name, or a literal written into room. */
+static struct cursor
+host_text(bool by_name, const struct hostname *host,
+    const struct address *literal, char room[ADDRESS_TEXT_MAX])
+{
+	if (by_name)
+		return cursor_of(host->text, host->length);
+	address_print(literal, room);
+	return cursor_of_text(room);
+}
+
+static bool
+question_of_request(
+    const struct consent_request *request, struct approval_question *ret)
+{
+	const struct flow *flow = request->flow;
+	char literal[ADDRESS_TEXT_MAX];
+	const struct subject subject = { .flow = flow,
+		.verdict = request->verdict,
+		.host = host_text(
+		    flow->by_name, &flow->host, &flow->wanted.address, literal),
+		.path = cursor_of(request->path->text, request->path->length),
+		.query = request->head->query,
+		.has_query = request->head->has_query,
+		.upgrade = request->head->upgrade,
+		.method = request->head->method,
+		.port = flow->wanted.port,
+		.tls = flow->protocol == SNIFF_TLS };
+
+	return make_question(&subject, ret);
+}
+
+static bool
+question_of_proposal(
+    const struct consent_proposal *proposal, struct approval_question *ret)
+{
+	const struct facts *facts = proposal->facts;
+	char literal[ADDRESS_TEXT_MAX];
+	const struct subject subject = { .flow = proposal->flow,
+		.verdict = proposal->verdict,
+		.host = host_text(
+		    facts->by_name, &facts->host, &facts->literal, literal),
+		.path = cursor_of(facts->path->text, facts->path->length),
+		.query = facts->query,
+		.has_query = facts->query.left > 0,
+		.upgrade = facts->upgrade,
+		.method = facts->method,
+		.port = facts->port,
+		.tls = proposal->tls };
+
+	return make_question(&subject, ret) &&
+	       copy_text(proposal->words, ret->words, sizeof(ret->words));
 }
 
 static enum consent_now
@@ -435,7 +523,7 @@ consent_ask(struct consent *consent, const struct consent_request *request,
 	struct approval_question question;
 	enum approvals_answer answer;
 
-	if (!make_question(request, &question))
+	if (!question_of_request(request, &question))
 		return refuse(ask, REASON_APPROVAL_DENIED,
 		    "it is too long to be shown to a person");
 	answer =
@@ -450,7 +538,8 @@ consent_ask(struct consent *consent, const struct consent_request *request,
 		return refuse(
 		    ask, REASON_APPROVAL_NEEDED, "too many questions are open");
 	case APPROVALS_NEW:
-		if (put_question(consent, request, &question))
+		if (put_question(
+			consent, request->flow, request->id, &question))
 			break;
 		approvals_drop(consent->approvals, question.id);
 		return refuse(ask, REASON_AUDIT_UNAVAILABLE, NULL);
@@ -458,6 +547,41 @@ consent_ask(struct consent *consent, const struct consent_request *request,
 		break;
 	}
 	return hold(consent, ask);
+}
+
+enum consent_now
+consent_propose(struct consent *consent,
+    const struct consent_proposal *proposal, char ret_id[LIMIT_ASK_ID + 1],
+    enum reason *ret_reason)
+{
+	struct approval_question question;
+	enum approvals_answer answer;
+
+	*ret_reason = REASON_APPROVAL_DENIED;
+	if (!question_of_proposal(proposal, &question))
+		return CONSENT_REFUSED;
+	answer = approvals_propose(
+	    consent->approvals, &question, clock_monotonic_us());
+	if (answer == APPROVALS_NEW &&
+	    !put_question(consent, proposal->flow, proposal->id, &question)) {
+		approvals_drop(consent->approvals, question.id);
+		*ret_reason = REASON_AUDIT_UNAVAILABLE;
+		return CONSENT_REFUSED;
+	}
+	switch (answer) {
+	case APPROVALS_YES:
+		return CONSENT_GIVEN;
+	case APPROVALS_NO:
+		return CONSENT_REFUSED;
+	case APPROVALS_FULL:
+		*ret_reason = REASON_APPROVAL_NEEDED;
+		return CONSENT_REFUSED;
+	case APPROVALS_NEW:
+	case APPROVALS_WAIT:
+		break;
+	}
+	memcpy(ret_id, question.id, sizeof(question.id));
+	return CONSENT_WAITING;
 }
 
 void

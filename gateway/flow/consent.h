@@ -18,6 +18,7 @@
 
 struct consent;
 struct event;
+struct facts;
 struct flow;
 struct plane;
 struct request;
@@ -72,6 +73,26 @@ struct consent_ask {
 	const char *cause; /* in words, or NULL */
 	char id[LIMIT_ASK_ID + 1]; /* of its question; or empty */
 };
+
+/* What the sandbox would like to be asked, without making the request. */
+struct consent_proposal {
+	const struct facts *facts; /* of STAGE_REQUEST, and the last */
+	const struct verdict *verdict; /* on them, of the kind ask */
+	bool tls;
+	struct cursor words; /* its own; they are shown as such, if they fit */
+	const struct flow *flow; /* over which it is proposed */
+	const uint8_t
+	    *id; /* of the request that proposes; EVENT_REQ_ID bytes */
+};
+
+/*
+ * Opens the question, and nothing else: WAITING with its id when it is open
+ * now or was already; GIVEN, of which nothing is used, when a yes stands;
+ * REFUSED for the reason in *ret_reason.
+ */
+enum consent_now consent_propose(struct consent *consent,
+    const struct consent_proposal *proposal, char ret_id[LIMIT_ASK_ID + 1],
+    enum reason *ret_reason) MUST_CHECK;
 
 enum consent_now consent_ask(struct consent *consent,
     const struct consent_request *request, struct consent_ask *ask) MUST_CHECK;

@@ -187,18 +187,28 @@ open_question(struct approvals *approvals, struct approval_question *question,
 	return APPROVALS_NEW;
 }
 
-enum approvals_answer
-approvals_ask(struct approvals *approvals, struct approval_question *question,
-    int64_t now_us)
+/* What stands, or NULL; what is used up does not. */
+static struct approvals_entry *
+find_standing(struct approvals *approvals,
+    const struct approval_question *question, int64_t now_us)
 {
 	struct approvals_entry *entry;
 
 	approvals_expire(approvals, now_us);
 	entry = find_same(approvals, question);
-	if (entry != NULL && entry->state == ENTRY_YES && entry->uses == 0) {
-		forget(approvals, entry);
-		entry = NULL;
-	}
+	if (entry == NULL || entry->state != ENTRY_YES || entry->uses > 0)
+		return entry;
+	forget(approvals, entry);
+	return NULL;
+}
+
+enum approvals_answer
+approvals_propose(struct approvals *approvals,
+    struct approval_question *question, int64_t now_us)
+{
+	struct approvals_entry *entry =
+	    find_standing(approvals, question, now_us);
+
 	if (entry == NULL)
 		return open_question(approvals, question, now_us);
 	memcpy(question->id, entry->question.id, sizeof(question->id));
@@ -206,11 +216,25 @@ approvals_ask(struct approvals *approvals, struct approval_question *question,
 	case ENTRY_OPEN:
 		return APPROVALS_WAIT;
 	case ENTRY_YES:
-		return take_use(entry) ? APPROVALS_YES : APPROVALS_NO;
+		return APPROVALS_YES;
 	case ENTRY_NO:
 		break;
 	}
 	return APPROVALS_NO;
+}
+
+enum approvals_answer
+approvals_ask(struct approvals *approvals, struct approval_question *question,
+    int64_t now_us)
+{
+	enum approvals_answer answer =
+	    approvals_propose(approvals, question, now_us);
+	struct approvals_entry *entry;
+
+	if (answer != APPROVALS_YES)
+		return answer;
+	entry = find_same(approvals, question);
+	return entry != NULL && take_use(entry) ? APPROVALS_YES : APPROVALS_NO;
 }
 
 bool

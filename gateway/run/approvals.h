@@ -54,6 +54,12 @@ void approvals_free(struct approvals *approvals);
 enum approvals_answer approvals_ask(struct approvals *approvals,
     struct approval_question *question, int64_t now_us) MUST_CHECK;
 
+/*
+ * The same without a request that could use a yes: YES takes nothing of it.
+ */
+enum approvals_answer approvals_propose(struct approvals *approvals,
+    struct approval_question *question, int64_t now_us) MUST_CHECK;
+
 /* Waits for the open question of this id; false when there is none. */
 bool approvals_join(struct approvals *approvals, const char *id,
     struct approvals_wait *wait) MUST_CHECK;

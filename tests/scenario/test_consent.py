@@ -76,6 +76,8 @@ class Asking(World):
                          "POST https://api.test:%d/merge/1?x=secret"
                          % origin.port)
         self.assertEqual((asked["rule"], origin.heard), ("prod", []))
+        self.assertRegex(asked["program"], r"^/usr/bin/python3[.0-9]*$")
+        self.assertEqual(asked["its_words"], "")
         began = time.monotonic()
         done = self.exeat("approve", "--for", "15m", "--uses", "1",
                           asked["id"])

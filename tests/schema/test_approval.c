@@ -17,6 +17,8 @@ static const struct approval_question question = { .id = "abcd-1",
 	.method = "POST",
 	.upgrade = "",
 	.target = "/merge?id=1",
+	.program = "/usr/bin/curl",
+	.words = "let me",
 	.timeout_s = 300,
 	.grant_s = 900,
 	.grant_uses = 3 };
@@ -36,6 +38,8 @@ question_is_read_as_it_was_written(void **state)
 	    STATUS_OK);
 	assert_string_equal(read.id, question.id);
 	assert_true(approval_is_same(&read, &question));
+	assert_string_equal(read.program, question.program);
+	assert_string_equal(read.words, question.words);
 	assert_int_equal(read.timeout_s, 300);
 	assert_int_equal(read.grant_s, 900);
 	assert_int_equal(read.grant_uses, 3);
@@ -59,6 +63,8 @@ every_part_of_what_is_asked_tells_two_questions_apart(void **state)
 	other[0].id[0] = 'x';
 	other[0].timeout_s = 0;
 	other[0].grant_uses = 1;
+	other[0].program[0] = 'x';
+	other[0].words[0] = 'x';
 	assert_true(approval_is_same(&question, &other[0]));
 	other[1].rule[0] = 'x';
 	other[2].policy[31] = 1;

@@ -117,6 +117,31 @@ yes_is_counted_down_and_runs_out(void **state)
 	assert_int_equal(ask("/x", 63 * SECOND), APPROVALS_NEW);
 }
 
+/* Who only proposes uses nothing up, and is answered as things stand. */
+static void
+proposal_opens_a_question_and_takes_no_use(void **state)
+{
+	struct approval_question question = question_of("/x");
+
+	(void)state;
+	assert_int_equal(
+	    approvals_propose(approvals, &question, 0), APPROVALS_NEW);
+	assert_string_equal(question.id, "abcd-1");
+	assert_int_equal(
+	    approvals_propose(approvals, &question, 0), APPROVALS_WAIT);
+	assert_int_equal(settle("abcd-1", true, 0), STATUS_OK);
+	for (int i = 0; i < 9; i++)
+		assert_int_equal(approvals_propose(approvals, &question, 0),
+		    APPROVALS_YES);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ask("/x", SECOND), APPROVALS_YES);
+	assert_int_equal(
+	    approvals_propose(approvals, &question, SECOND), APPROVALS_NEW);
+	assert_int_equal(settle("abcd-2", false, SECOND), STATUS_OK);
+	assert_int_equal(
+	    approvals_propose(approvals, &question, SECOND), APPROVALS_NO);
+}
+
 static void
 yes_is_good_for_nothing_else(void **state)
 {
@@ -239,6 +264,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(yes_is_counted_down_and_runs_out),
+		TEST(proposal_opens_a_question_and_takes_no_use),
 		TEST(yes_is_good_for_nothing_else),
 		TEST(late_repeated_and_unknown_answers_change_nothing),
 		TEST(no_stands_for_a_while_and_then_asking_is_possible_again),
