@@ -126,6 +126,7 @@
 #define LIMIT_ADDRESSES 16 /* of one name that dial tries */
 #define LIMIT_ACCEPTS 64 /* of one listener in a tick; others want a turn */
 #define LIMIT_SESSIONS 256 /* resumable TLS sessions outside, 2 KiB each */
+#define LIMIT_CARRIERS 256 /* idle connections outside, 15 KiB each */
 #define LIMIT_DNS_CONNECTIONS 64 /* TCP/53 at once */
 
 /* exeat.internal. */
@@ -169,6 +170,18 @@
 #define LIMIT_HTTP_FIELDS 128
 #define LIMIT_HTTP_URI 16384
 #define LIMIT_HTTP_METHOD 32
+#define LIMIT_H2_STREAMS 256 /* of one connection, about 25 KiB each */
+#define LIMIT_H2_WINDOW_INSIDE 65535 /* of a stream: the same machine */
+#define LIMIT_H2_WINDOW_OUTSIDE 524288 /* 40 Mbit/s over 100 ms */
+#define LIMIT_H2_WINDOW_ALL 2097152 /* of a connection: it opens at once */
+#define LIMIT_H2_OUT 65536 /* of a stream, waiting for the peer's window */
+#define LIMIT_H2_TURNS 16 /* buffers read in a tick, for others too */
+/* In LIMIT_H2_COUNT_MS; whoever does more of it floods us. */
+#define LIMIT_H2_RESETS 1000 /* streams that the peer gives up */
+#define LIMIT_H2_PINGS 2000 /* gRPC measures with one a burst */
+#define LIMIT_H2_SETTINGS 100 /* one or two are usual */
+#define LIMIT_H2_EMPTIES 1000 /* frames of data with none in it */
+#define LIMIT_H2_PRIORITIES 10000 /* obsolete, and still sent */
 #define LIMIT_CHUNK_LINE 4096 /* size and the extensions that we drop */
 #define LIMIT_HTTP_TRAILERS 16384 /* a few checksums and signatures */
 #define LIMIT_AWS_PARAMETERS 128 /* of a query that is to be signed */
@@ -190,7 +203,9 @@
 #define LIMIT_DIAL_MS 10000 /* all addresses of a name together */
 #define LIMIT_HANDSHAKE_MS 15000 /* both TLS sessions of an interception */
 #define LIMIT_HEAD_MS 30000 /* a request head that has begun */
+#define LIMIT_H2_COUNT_MS 10000 /* a peer's sins are forgotten by then */
 #define LIMIT_IDLE_MS 3600000 /* an hour without a byte */
+#define LIMIT_CARRIER_IDLE_MS 15000 /* servers drop theirs after a minute */
 #define LIMIT_REFUSE_MS 2000 /* a refusal gets this long to be read */
 #define LIMIT_CLOSE_MS 2000
 #define LIMIT_AUDIT_GRACE_MS 5000 /* then flows under way are ended */

@@ -6,7 +6,9 @@
 #include "gateway/dns/stub.h"
 #include "gateway/flow/accept.h"
 #include "gateway/flow/caller.h"
+#include "gateway/flow/carriers.h"
 #include "gateway/flow/consent.h"
+#include "gateway/flow/machine.h"
 #include "gateway/flow/plane.h"
 #include "gateway/flow/table.h"
 #include "gateway/flow/trusts.h"
@@ -93,12 +95,14 @@ make_parts(struct engine *engine, struct sink *sink)
 	plane->trusts =
 	    trusts_new(trust_store_roots(engine->roots), engine->records);
 	plane->consent = consent_new(plane);
+	plane->carriers = carriers_new(plane, machine_makers());
 	engine->stub = stub_new(plane->run, plane->names, sink);
 	plane->stub = engine->stub;
 	engine->grace =
 	    event_new(loop_base(plane->loop), -1, 0, on_grace_over, engine);
 	return plane->trusts != NULL && plane->consent != NULL &&
-	       engine->stub != NULL && engine->grace != NULL;
+	       plane->carriers != NULL && engine->stub != NULL &&
+	       engine->grace != NULL;
 }
 
 struct engine *
@@ -158,6 +162,7 @@ engine_free(struct engine *engine)
 		table_close_all(plane->table, REASON_STOPPING);
 	loop_settle(plane->loop);
 	table_free(plane->table);
+	carriers_free(plane->carriers);
 	consent_free(plane->consent);
 	caller_free(plane->caller);
 	stub_free(engine->stub);
@@ -268,6 +273,7 @@ engine_swap(struct engine *engine, struct stack *stack, const char *by,
 	}
 	engine->run.stack = stack;
 	consent_clear(engine->plane.consent);
+	carriers_retire_all(engine->plane.carriers);
 	table_judge_again(engine->plane.table);
 	/* Flows and requests hold on to the one that they were judged by. */
 	stack_unref(old);

@@ -1,7 +1,9 @@
 #include "gateway/flow/dialing.h"
 
+#include "gateway/flow/carriers.h"
 #include "gateway/flow/flow.h"
 #include "gateway/flow/record.h"
+#include "gateway/flow/supply.h"
 #include "gateway/flow/upstream.h"
 #include "gateway/proc/log.h"
 #include "schema/status.h"
@@ -57,6 +59,38 @@ on_accepted(struct sink_wait *wait, int64_t seq)
 	go_on(dialing);
 }
 
+/* For the requests to come. */
+static void
+keep(struct dialing *dialing, const struct upstream_result *result)
+{
+	struct flow *flow = dialing->flow;
+	struct carrier *carrier = supply_take(flow, result);
+
+	if (carrier == NULL) {
+		dialing->failed = REASON_OVERLOAD;
+		return;
+	}
+	flow->reaches_h2 = carrier->version == MESSAGE_HTTP_2;
+	carriers_rest(carrier);
+}
+
+/* One that is there already will do. */
+static bool
+reserve(struct dialing *dialing)
+{
+	struct flow *flow = dialing->flow;
+	struct carrier *carrier;
+
+	if (!is_intercepted(flow))
+		return false;
+	carrier = supply_reserve(flow);
+	if (carrier == NULL)
+		return false;
+	flow->reaches_h2 = carrier->version == MESSAGE_HTTP_2;
+	dialing->connected = true;
+	return true;
+}
+
 static void
 on_connected(const struct upstream_result *result, void *arg)
 {
@@ -73,8 +107,10 @@ on_connected(const struct upstream_result *result, void *arg)
 		go_on(dialing);
 		return;
 	}
-	flow->outside_fd = result->fd;
-	flow->outside = result->stream;
+	if (is_intercepted(flow))
+		keep(dialing, result);
+	else
+		flow->outside_fd = result->fd;
 	dialing->connected = true;
 	go_on(dialing);
 }
@@ -97,8 +133,11 @@ dialing_enter(struct flow *flow)
 		return;
 	}
 	dialing->waits_for_row = true;
-	dialing->upstream =
-	    upstream_connect(flow, is_intercepted(flow), on_connected, dialing);
+	if (reserve(dialing))
+		return;
+	dialing->upstream = upstream_connect(flow,
+	    is_intercepted(flow) ? upstream_kind(flow, false) : UPSTREAM_CLEAR,
+	    on_connected, dialing);
 	if (dialing->upstream == NULL)
 		flow_refuse(flow, REASON_OVERLOAD);
 }

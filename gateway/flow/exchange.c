@@ -5,6 +5,7 @@
 #include "gateway/flow/judge.h"
 #include "gateway/flow/record.h"
 #include "gateway/flow/refusal.h"
+#include "gateway/flow/supply.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proto/response.h"
 #include "gateway/run/run.h"
@@ -28,7 +29,7 @@ struct exchange {
 	enum exchange_state state;
 	struct flow *flow;
 	struct leg *server, *client;
-	struct exchange_host host;
+	struct supply supply;
 	const struct request *request;
 	const struct urlpath *path;
 	struct loop_deferred freeing;
@@ -43,6 +44,7 @@ struct exchange {
 	bool waits_for_row;
 	bool connecting;
 	enum reason failed; /* while it waited for its row */
+	char cause[128]; /* in words, where a library has some; or empty */
 	bool reused; /* the connection was there before the request */
 	bool retried; /* and proved dead once already */
 	bool request_ended, responded;
@@ -71,6 +73,7 @@ row_of(const struct exchange *exchange, enum reason reason)
 		.verdict = &exchange->verdict,
 		.ask = exchange->ask.id,
 		.reason = reason,
+		.cause = exchange->cause,
 		.intent_seq = exchange->intent_seq,
 		.began_us = exchange->began_us,
 		.status = exchange->status,
@@ -78,6 +81,8 @@ row_of(const struct exchange *exchange, enum reason reason)
 		.bytes_in = 0 };
 	const struct leg *client = exchange->client;
 
+	if (client != NULL)
+		row.to = &client->to;
 	if (client == NULL || exchange->state != EXCHANGE_RELAYING)
 		return row;
 	row.bytes_out =
@@ -112,6 +117,7 @@ finish(struct exchange *exchange, enum reason reason, enum leg_end inside,
 	if (exchange->waits_for_row)
 		sink_forget(exchange->flow->plane->sink, &exchange->row);
 	consent_forget(&exchange->ask);
+	supply_cancel(&exchange->supply);
 	exchange->client = NULL;
 	if (client != NULL) {
 		client->exchange = NULL;
@@ -159,7 +165,7 @@ refuse(struct exchange *exchange, enum reason reason)
 		.tried = tried,
 		.rule = rule == NULL ? NULL : rule_id(rule),
 		.advice = rule == NULL ? NULL : rule_reason(rule),
-		.cause = exchange->flow->cause,
+		.cause = exchange->cause,
 		.event = event,
 		.ask = exchange->ask.id[0] == '\0' ? NULL : exchange->ask.id };
 	bool relaying = exchange->state == EXCHANGE_RELAYING;
@@ -184,8 +190,8 @@ go_on(struct exchange *exchange)
 
 	if (exchange->waits_for_row || client == NULL)
 		return;
-	if (!judge_may_reach(
-		exchange->flow, exchange->request, exchange->path)) {
+	if (!judge_may_reach(exchange->flow, exchange->request, exchange->path,
+		&client->to.address)) {
 		refuse(exchange, REASON_SPECIAL_ADDRESS);
 		return;
 	}
@@ -221,13 +227,52 @@ on_accepted(struct sink_wait *wait, int64_t seq)
 		go_on(exchange);
 }
 
+/* What does not fit is cut off: it is for people. */
+static void
+note_cause(struct exchange *exchange, const char *words)
+{
+	if (snprintf(exchange->cause, sizeof(exchange->cause), "%s", words) < 0)
+		exchange->cause[0] = '\0';
+}
+
+/* There will be no connection; the end is told behind the beginning. */
+static void
+fail_to_connect(struct exchange *exchange, enum reason reason)
+{
+	exchange->connecting = false;
+	if (exchange->waits_for_row)
+		exchange->failed = reason;
+	else
+		refuse(exchange, reason);
+}
+
+static void
+on_supplied(struct supply *supply, struct leg *leg, enum reason reason,
+    const char *cause)
+{
+	struct exchange *exchange =
+	    (struct exchange *)((char *)supply -
+				offsetof(struct exchange, supply));
+
+	assert(exchange->connecting && exchange->client == NULL);
+	if (leg == NULL) {
+		note_cause(exchange, cause);
+		fail_to_connect(exchange, reason);
+		return;
+	}
+	exchange->connecting = false;
+	exchange->client = leg;
+	leg->exchange = exchange;
+	go_on(exchange);
+}
+
 static void
 find_client(struct exchange *exchange)
 {
 	struct flow *flow = exchange->flow;
-	struct leg *client = flow->own_leg == NULL ? exchange->host.idle_client(
-							 exchange->host.arg)
-						   : flow->own_leg(flow);
+	struct leg *client = flow->own_leg == NULL
+				 ? supply_find(flow, exchange->request)
+				 : flow->own_leg(flow);
 
 	if (flow->own_leg != NULL && client == NULL) {
 		exchange->failed = REASON_OVERLOAD;
@@ -241,7 +286,11 @@ find_client(struct exchange *exchange)
 	}
 	exchange->connecting = true;
 	exchange->reused = false;
-	exchange->host.connect(exchange->host.arg);
+	exchange->cause[0] = '\0';
+	exchange->supply.on_done = on_supplied;
+	if (!supply_connect(
+		&exchange->supply, exchange->flow, exchange->request))
+		fail_to_connect(exchange, REASON_OVERLOAD);
 }
 
 static void
@@ -352,10 +401,8 @@ consent(struct exchange *exchange)
 		let_through(exchange);
 		break;
 	case CONSENT_REFUSED:
-		if (exchange->ask.cause != NULL &&
-		    snprintf(flow->cause, sizeof(flow->cause), "%s",
-			exchange->ask.cause) < 0)
-			flow->cause[0] = '\0';
+		if (exchange->ask.cause != NULL)
+			note_cause(exchange, exchange->ask.cause);
 		refuse(exchange, exchange->ask.reason);
 		break;
 	case CONSENT_WAITING:
@@ -406,8 +453,7 @@ copy_words(struct exchange *exchange, const struct request *request)
 
 bool
 exchange_begin(struct flow *flow, struct leg *server,
-    const struct exchange_host *host, const struct request *request,
-    const struct urlpath *path)
+    const struct request *request, const struct urlpath *path)
 {
 	struct exchange *exchange = calloc(1, sizeof(*exchange));
 
@@ -419,7 +465,6 @@ exchange_begin(struct flow *flow, struct leg *server,
 	}
 	exchange->flow = flow;
 	exchange->server = server;
-	exchange->host = *host;
 	exchange->request = request;
 	exchange->path = path;
 	exchange->request_ended = !has_body(request);
@@ -453,7 +498,8 @@ judge_now(const struct exchange *exchange, struct verdict *ret)
 	if (ret->kind == VERDICT_ASK)
 		return REASON_POLICY_CHANGED;
 	if (reason == REASON_NONE && exchange->client != NULL &&
-	    !judge_may_reach(flow, &head, exchange->path))
+	    !judge_may_reach(
+		flow, &head, exchange->path, &exchange->client->to.address))
 		return REASON_POLICY_CHANGED;
 	return reason;
 }
@@ -482,6 +528,12 @@ exchange_judge_again(struct exchange *exchange)
 }
 
 bool
+exchange_is_relaying(const struct exchange *exchange)
+{
+	return exchange->state == EXCHANGE_RELAYING;
+}
+
+bool
 exchange_is_held(const struct exchange *exchange)
 {
 	return exchange->state == EXCHANGE_CONSENTING;
@@ -493,16 +545,6 @@ exchange_releases_head(const struct exchange *exchange)
 	/* A request without body may have to be sent once more. */
 	return exchange->state == EXCHANGE_RELAYING &&
 	       (!exchange->request_ended || exchange->responded);
-}
-
-void
-exchange_connected(struct exchange *exchange, struct leg *client)
-{
-	assert(exchange->connecting && exchange->client == NULL);
-	exchange->connecting = false;
-	exchange->client = client;
-	client->exchange = exchange;
-	go_on(exchange);
 }
 
 void
@@ -588,7 +630,7 @@ may_retry(const struct exchange *exchange, enum reason reason)
 void
 exchange_fail(struct exchange *exchange, struct leg *from, enum reason reason)
 {
-	bool inside = from != NULL && from == exchange->server;
+	bool inside = from == exchange->server;
 
 	if (exchange->state == EXCHANGE_OVER)
 		return;
@@ -597,13 +639,7 @@ exchange_fail(struct exchange *exchange, struct leg *from, enum reason reason)
 		finish(exchange, reason, LEG_RESET, LEG_RESET);
 		return;
 	}
-	/* The end of a request is told behind its beginning. */
-	if (from == NULL && exchange->waits_for_row) {
-		exchange->connecting = false;
-		exchange->failed = reason;
-		return;
-	}
-	if (from != NULL && may_retry(exchange, reason)) {
+	if (!inside && may_retry(exchange, reason)) {
 		exchange->retried = true;
 		exchange->state = EXCHANGE_RECORDING;
 		exchange->client = NULL;

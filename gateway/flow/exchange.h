@@ -26,15 +26,6 @@
 struct exchange;
 struct flow;
 
-/* What an exchange needs of whoever has the flow's connections. */
-struct exchange_host {
-	/* The leg of a connection outside that can be used now, or NULL. */
-	struct leg *(*idle_client)(void *arg);
-	/* Makes one; exchange_connected() or exchange_fail() follows later. */
-	void (*connect)(void *arg);
-	void *arg;
-};
-
 /*
  * Begins with a request that the server leg has read, and attaches to that
  * leg; it may be over when this returns, and then the leg has none.  request
@@ -43,8 +34,7 @@ struct exchange_host {
  * False when there is no memory.
  */
 bool exchange_begin(struct flow *flow, struct leg *server,
-    const struct exchange_host *host, const struct request *request,
-    const struct urlpath *path) MUST_CHECK;
+    const struct request *request, const struct urlpath *path) MUST_CHECK;
 
 /* The flow is closing: a row with this reason, both legs released. */
 void exchange_abort(struct exchange *exchange, enum reason reason);
@@ -55,14 +45,14 @@ void exchange_abort(struct exchange *exchange, enum reason reason);
  */
 void exchange_judge_again(struct exchange *exchange);
 
+/* Whether the request is on its way, so that its body may follow. */
+bool exchange_is_relaying(const struct exchange *exchange);
+
 /* Whether a person is asked: a client that leaves meanwhile gives up. */
 bool exchange_is_held(const struct exchange *exchange);
 
 /* Whether the head of the request is not needed any more. */
 bool exchange_releases_head(const struct exchange *exchange);
-
-/* A connection outside is there. */
-void exchange_connected(struct exchange *exchange, struct leg *client);
 
 /* From the client leg. */
 void exchange_response(
@@ -70,7 +60,6 @@ void exchange_response(
 
 /*
  * From either leg: how much the other takes, a slice, the end, a failure.
- * from is NULL for a connection that could not be made.
  */
 size_t exchange_room(const struct exchange *exchange, const struct leg *from);
 void exchange_body(

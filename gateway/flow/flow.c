@@ -68,7 +68,6 @@ flow_free(struct flow *flow)
 	if (flow->outside_fd >= 0)
 		(void)close(flow->outside_fd);
 	stream_free(flow->inside);
-	stream_free(flow->outside);
 	program_unref(flow->program);
 	stack_unref(flow->judge);
 	free(flow->early);
@@ -133,6 +132,7 @@ flow_judge_again(struct flow *flow)
 {
 	const struct flow_row *row = &flow->rows[flow->state];
 
+	flow->trust = NULL;
 	if (row->judge_again != NULL && !flow_is_condemned(flow))
 		row->judge_again(flow);
 }

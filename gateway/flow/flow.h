@@ -40,6 +40,7 @@ enum flow_state {
 	FLOW_STATE_COUNT
 };
 
+struct carrier;
 struct classify;
 struct dialing;
 struct event;
@@ -48,6 +49,7 @@ struct flow;
 struct h1_server;
 struct intercept;
 struct leg;
+struct outside;
 struct program;
 struct pump;
 struct stack;
@@ -123,7 +125,13 @@ struct flow {
 	struct endpoint upstream;
 
 	/* What one state hands to the next; who takes it leaves NULL. */
-	struct stream *inside, *outside;
+	struct stream *inside;
+
+	/* A connection outside that nobody else may have; see carriers. */
+	struct carrier *carrier;
+	const struct outside *trust; /* who is believed outside, once known */
+	bool speaks_h2; /* inside */
+	bool reaches_h2; /* outside, when that was known before the inside */
 
 	/* One each for the states that have something to keep. */
 	struct explicit *explicit;

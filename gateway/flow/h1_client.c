@@ -1,7 +1,9 @@
 #include "gateway/flow/h1_client.h"
 
+#include "gateway/flow/carriers.h"
 #include "gateway/flow/conduit.h"
 #include "gateway/flow/exchange.h"
+#include "gateway/flow/leg.h"
 #include "gateway/flow/plane.h"
 #include "gateway/proc/loop.h"
 #include "gateway/proto/http1.h"
@@ -21,6 +23,7 @@ enum h1_client_state {
 
 struct h1_client {
 	struct leg leg;
+	struct carrier carrier;
 	struct plane *plane;
 	struct conduit *conduit;
 	enum h1_client_state state;
@@ -47,11 +50,18 @@ destroy(void *arg)
 	free(client);
 }
 
-void
-h1_client_free(struct h1_client *client)
+static struct h1_client *
+of(struct carrier *carrier)
 {
-	if (client == NULL)
-		return;
+	return (struct h1_client *)((char *)carrier -
+				    offsetof(struct h1_client, carrier));
+}
+
+static void
+close_it(struct carrier *carrier)
+{
+	struct h1_client *client = of(carrier);
+
 	client->state = H1_CLIENT_SPENT;
 	conduit_want_input(client->conduit, false);
 	client->freeing =
@@ -236,10 +246,10 @@ check_idle(struct h1_client *client)
 	if (conduit_is_quiet(client->conduit) ||
 	    conduit_fill(client->conduit) == STATUS_AGAIN)
 		return;
-	conduit_want_input(client->conduit, false);
-	client->state = H1_CLIENT_SPENT;
 	if (client->leg.exchange != NULL)
 		(void)fail(client, REASON_UPSTREAM_RESET);
+	else
+		carriers_drop(&client->carrier);
 }
 
 static void
@@ -251,6 +261,7 @@ on_ready(void *arg)
 
 	if (client->state == H1_CLIENT_SPENT && exchange == NULL)
 		return;
+	/* It may be about to be given a request. */
 	if (client->state == H1_CLIENT_IDLE) {
 		check_idle(client);
 		return;
@@ -357,10 +368,12 @@ release(struct leg *leg, enum leg_end end)
 		client->broken = true;
 	if (end != LEG_REUSE || conduit_input(client->conduit).left > 0)
 		client->state = H1_CLIENT_SPENT;
-	if (client->state == H1_CLIENT_IDLE)
-		conduit_want_input(client->conduit, true);
-	else
-		conduit_want_input(client->conduit, false);
+	if (client->state != H1_CLIENT_IDLE) {
+		carriers_drop(&client->carrier);
+		return;
+	}
+	conduit_want_input(client->conduit, true);
+	carriers_rest(&client->carrier);
 }
 
 static uint64_t
@@ -387,7 +400,35 @@ static const struct leg_ops ops = {
 	.received = received,
 };
 
-struct h1_client *
+static struct leg *
+open_it(struct carrier *carrier, const struct request *request_head)
+{
+	struct h1_client *client = of(carrier);
+
+	(void)request_head;
+	/* It may have closed a moment ago: an early look saves a retry. */
+	if (carrier->resting)
+		check_idle(client);
+	if (client->state != H1_CLIENT_IDLE)
+		return NULL;
+	carriers_wake(carrier);
+	client->leg.to = carrier->to;
+	return &client->leg;
+}
+
+static bool
+has_room(const struct carrier *carrier)
+{
+	return carrier->resting;
+}
+
+static const struct carrier_ops carrier_ops = {
+	.has_room = has_room,
+	.open = open_it,
+	.close = close_it,
+};
+
+struct carrier *
 h1_client_new(struct plane *plane, struct stream *stream)
 {
 	struct h1_client *client = calloc(1, sizeof(*client));
@@ -399,29 +440,9 @@ h1_client_new(struct plane *plane, struct stream *stream)
 		return NULL;
 	}
 	client->leg.ops = &ops;
+	client->carrier.ops = &carrier_ops;
+	client->carrier.version = MESSAGE_HTTP_1_1;
 	client->plane = plane;
 	client->conduit = conduit;
-	return client;
-}
-
-struct leg *
-h1_client_leg(struct h1_client *client)
-{
-	return &client->leg;
-}
-
-struct leg *
-h1_client_idle_leg(struct h1_client *client)
-{
-	if (client->state != H1_CLIENT_IDLE)
-		return NULL;
-	/* It may have closed a moment ago: an early look saves a retry. */
-	check_idle(client);
-	return client->state == H1_CLIENT_IDLE ? &client->leg : NULL;
-}
-
-bool
-h1_client_is_alive(const struct h1_client *client)
-{
-	return client->state != H1_CLIENT_SPENT;
+	return &client->carrier;
 }

@@ -3,15 +3,13 @@
 #include "gateway/flow/conduit.h"
 #include "gateway/flow/exchange.h"
 #include "gateway/flow/flow.h"
-#include "gateway/flow/h1_client.h"
 #include "gateway/flow/judge.h"
 #include "gateway/flow/leg.h"
 #include "gateway/flow/record.h"
 #include "gateway/flow/refusal.h"
-#include "gateway/flow/upstream.h"
+#include "gateway/flow/unread.h"
 #include "gateway/proto/http1.h"
 #include "gateway/proto/http1_body.h"
-#include "gateway/run/run.h"
 #include "gateway/tls/stream.h"
 #include "schema/limits.h"
 #include "schema/status.h"
@@ -38,7 +36,6 @@ struct h1_server {
 	struct flow *flow;
 	struct conduit *conduit;
 	enum h1_server_state state;
-	struct exchange_host host;
 	struct h1_request *request;
 	bool head_eaten; /* its bytes are out of the buffer */
 	struct http1_body body;
@@ -46,8 +43,6 @@ struct h1_server {
 	enum message_framing sending; /* of the response's body */
 	bool keep_alive, broken;
 	bool hungry; /* it has eaten what it can of a body and needs more */
-	struct h1_client *client;
-	struct upstream *connecting;
 	struct sink_wait opening; /* of the flow's first row */
 	struct loop_deferred freeing;
 };
@@ -216,12 +211,7 @@ release(struct leg *leg, enum leg_end end)
 	struct h1_server *server = (struct h1_server *)leg;
 	int status;
 
-	/* A connection that was on its way has nobody to go to. */
-	upstream_cancel(STEAL(server->connecting));
 	drop_request(server);
-	/* The world need not wait until the client has left. */
-	if (server->client != NULL && !h1_client_is_alive(server->client))
-		h1_client_free(STEAL(server->client));
 	if (end == LEG_RESET || server->broken) {
 		server->broken = true;
 		flow_close(server->flow, REASON_NONE);
@@ -363,95 +353,15 @@ static const struct leg_ops ops = {
 	.received = received,
 };
 
-/* ---- connections outside ---- */
-
-static struct leg *
-idle_client(void *arg)
-{
-	struct h1_server *server = arg;
-
-	if (server->client == NULL)
-		return NULL;
-	return h1_client_idle_leg(server->client);
-}
-
-static void
-on_connected(const struct upstream_result *result, void *arg)
-{
-	struct h1_server *server = arg;
-	struct flow *flow = server->flow;
-	struct stream *stream = result->stream;
-
-	server->connecting = NULL;
-	flow->upstream = result->to;
-	if (result->reason != REASON_NONE) {
-		if (snprintf(flow->cause, sizeof(flow->cause), "%s",
-			result->cause) < 0)
-			flow->cause[0] = '\0';
-		exchange_fail(server->leg.exchange, NULL, result->reason);
-		return;
-	}
-	if (stream == NULL)
-		stream = stream_new(result->fd, cursor_of(NULL, 0));
-	if (stream != NULL)
-		server->client = h1_client_new(flow->plane, stream);
-	if (server->client == NULL) {
-		exchange_fail(server->leg.exchange, NULL, REASON_OVERLOAD);
-		return;
-	}
-	exchange_connected(server->leg.exchange, h1_client_leg(server->client));
-}
-
-static void
-connect_client(void *arg)
-{
-	struct h1_server *server = arg;
-	struct flow *flow = server->flow;
-
-	h1_client_free(STEAL(server->client));
-	flow->cause[0] = '\0';
-	server->connecting = upstream_connect(
-	    flow, flow->protocol == SNIFF_TLS, on_connected, server);
-	if (server->connecting == NULL)
-		exchange_fail(server->leg.exchange, NULL, REASON_OVERLOAD);
-}
-
 /* ---- reading requests ---- */
 
-/* A head that is none: told in a page, since no exchange comes of it. */
+/* A head that is none: what follows it cannot be read either. */
 static void
 refuse_malformed(struct h1_server *server, enum head_fault fault)
 {
-	static const struct verdict no_verdict = { .kind = VERDICT_DENY };
-	uint8_t id[EVENT_REQ_ID];
-	char event[RUN_REQUEST_TEXT];
-	struct flow *flow = server->flow;
-	struct refusal refusal = { .reason = head_fault_reason(fault),
-		.status = head_fault_status(fault),
-		.tried = "The request",
-		.cause = head_fault_words(fault),
-		.event = event };
-	struct record_request row = { .id = id,
-		.method = cursor_of_text(""),
-		.object = cursor_of_text(""),
-		.verdict = &no_verdict,
-		.ask = "",
-		.reason = refusal.reason,
-		.intent_seq = -1,
-		.began_us = -1,
-		.status = refusal.status,
-		.bytes_out = 0,
-		.bytes_in = 0 };
-
-	run_request_id(flow->plane->run, id);
-	run_request_print(id, event);
-	if (snprintf(flow->cause, sizeof(flow->cause), "%s",
-		head_fault_id(fault)) < 0)
-		flow->cause[0] = '\0';
-	record_http(flow, &row);
 	server->keep_alive = false;
 	server->body_ended = false;
-	refuse(&server->leg, &refusal);
+	unread_refuse(server->flow, &server->leg, fault);
 	linger(server);
 }
 
@@ -479,8 +389,8 @@ begin(struct h1_server *server, struct h1_request *request)
 			     request->head.version != MESSAGE_HTTP_1_0;
 	server->sending = MESSAGE_NO_BODY;
 	set_state(server, H1_SERVER_BUSY, LIMIT_IDLE_MS);
-	if (!exchange_begin(server->flow, &server->leg, &server->host,
-		&request->head, &request->path))
+	if (!exchange_begin(
+		server->flow, &server->leg, &request->head, &request->path))
 		flow_close(server->flow, REASON_OVERLOAD);
 }
 
@@ -649,15 +559,7 @@ begin_serving(struct flow *flow, struct h1_server *server)
 	if (stream == NULL)
 		return false;
 	server->conduit = conduit_new(flow->plane, stream, on_ready, server);
-	if (server->conduit == NULL)
-		return false;
-	if (flow->outside != NULL) {
-		server->client =
-		    h1_client_new(flow->plane, STEAL(flow->outside));
-		if (server->client == NULL)
-			return false;
-	}
-	return true;
+	return server->conduit != NULL;
 }
 
 static void
@@ -685,9 +587,6 @@ h1_server_enter(struct flow *flow)
 	}
 	server->leg.ops = &ops;
 	server->flow = flow;
-	server->host = (struct exchange_host){ .idle_client = idle_client,
-		.connect = connect_client,
-		.arg = server };
 	server->opening.on_accepted = on_opened;
 	flow->server = server;
 	set_state(server, H1_SERVER_READING, LIMIT_HEAD_MS);
@@ -709,13 +608,10 @@ h1_server_leave(struct flow *flow)
 	server->state = H1_SERVER_GONE;
 	sink_forget(flow->plane->sink, &server->opening);
 	conduit_want_input(server->conduit, false);
-	upstream_cancel(server->connecting);
-	server->connecting = NULL;
 	if (server->leg.exchange != NULL)
 		exchange_abort(server->leg.exchange,
 		    flow->reason == REASON_NONE ? REASON_UPSTREAM_TIMEOUT
 						: flow->reason);
-	h1_client_free(STEAL(server->client));
 	server->freeing =
 	    (struct loop_deferred){ .call = destroy, .arg = server };
 	loop_defer(flow->plane->loop, &server->freeing);

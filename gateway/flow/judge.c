@@ -327,12 +327,11 @@ judge_request(const struct flow *flow, const struct request *request,
 
 bool
 judge_may_reach(const struct flow *flow, const struct request *request,
-    const struct urlpath *path)
+    const struct urlpath *path, const struct address *address)
 {
 	struct facts facts = facts_of_request(flow, request, path);
 
 	if (flow->role == FLOW_INTERNAL)
 		return true;
-	return stack_may_dial(
-	    flow->plane->run->stack, &facts, &flow->upstream.address);
+	return stack_may_dial(flow->plane->run->stack, &facts, address);
 }

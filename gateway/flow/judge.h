@@ -45,10 +45,10 @@ enum reason judge_request(const struct flow *flow,
     struct verdict *ret) MUST_CHECK;
 
 /*
- * Whether this request may go to where the connection outside leads: another
+ * Whether this request may go to where a connection outside leads: another
  * rule may allow it than the one that opened the connection.
  */
 bool judge_may_reach(const struct flow *flow, const struct request *request,
-    const struct urlpath *path);
+    const struct urlpath *path, const struct address *address);
 
 #endif

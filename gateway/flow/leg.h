@@ -11,6 +11,7 @@
 #define GATEWAY_FLOW_LEG_H
 
 #include "gateway/proto/header.h"
+#include "schema/address.h"
 #include "schema/cursor.h"
 
 #include <stdbool.h>
@@ -66,6 +67,9 @@ struct leg_ops {
 struct leg {
 	const struct leg_ops *ops;
 	struct exchange *exchange; /* NULL between exchanges */
+	struct endpoint to; /* client legs: where it leads */
+	/* Client legs: the peer says that it has not looked at the request. */
+	bool unprocessed;
 };
 
 #endif

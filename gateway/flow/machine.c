@@ -1,10 +1,12 @@
 #include "gateway/flow/machine.h"
 
 #include "gateway/flow/caller.h"
+#include "gateway/flow/carriers.h"
 #include "gateway/flow/classify.h"
 #include "gateway/flow/dialing.h"
 #include "gateway/flow/explicit.h"
 #include "gateway/flow/flow.h"
+#include "gateway/flow/h1_client.h"
 #include "gateway/flow/h1_server.h"
 #include "gateway/flow/intercept.h"
 #include "gateway/flow/judge.h"
@@ -28,6 +30,7 @@ accepted_enter(struct flow *flow)
 static void
 closing_enter(struct flow *flow)
 {
+	carriers_let_go(flow);
 	record_end(flow);
 	flow_enter(flow, FLOW_CLOSED);
 }
@@ -105,6 +108,15 @@ static const struct flow_row rows[] = {
 
 static_assert(
     sizeof(rows) / sizeof(rows[0]) == FLOW_STATE_COUNT, "a row a state");
+
+static const struct carriers_makers makers = { .http1 = h1_client_new,
+	.http2 = h1_client_new };
+
+const struct carriers_makers *
+machine_makers(void)
+{
+	return &makers;
+}
 
 const struct flow_row *
 machine_rows(void)

@@ -7,6 +7,7 @@
 #define GATEWAY_FLOW_PLANE_H
 
 struct caller;
+struct carriers;
 struct consent;
 struct inside;
 struct loop;
@@ -29,6 +30,7 @@ struct plane {
 	struct pool *buffers; /* of LIMIT_RELAY_BYTES */
 	struct inside *inside;
 	struct trusts *trusts;
+	struct carriers *carriers;
 	struct table *table;
 	struct consent *consent;
 	struct caller *caller; /* NULL: nobody tells who asks */

@@ -89,7 +89,9 @@ describe(const struct flow *flow, struct words *words)
 	event.dst_ip = flow->upstream.address;
 	event.tls = tls_of(flow);
 	/* What is passed on unread, or not known yet, is bytes over TCP. */
-	event.l7 = judge_reads_http(flow) ? EVENT_L7_HTTP1 : EVENT_L7_TCP;
+	event.l7 = EVENT_L7_TCP;
+	if (judge_reads_http(flow))
+		event.l7 = flow->speaks_h2 ? EVENT_L7_H2 : EVENT_L7_HTTP1;
 	if (flow->by_name) {
 		event.host = cursor_of(flow->host.text, flow->host.length);
 		return event;
@@ -116,8 +118,8 @@ add_program(struct json *j, const struct sighting *sighting, bool argv)
 
 /* What has no column: the name in the hello, a library's words, who asks. */
 static bool
-write_detail(const struct flow *flow, const char *ask, bool argv,
-    struct cursor_writer *out)
+write_detail(const struct flow *flow, const char *cause, const char *ask,
+    bool argv, struct cursor_writer *out)
 {
 	const struct sighting *sighting = NULL;
 	struct json j = json_to(out);
@@ -132,8 +134,8 @@ write_detail(const struct flow *flow, const char *ask, bool argv,
 		json_text(&j, "sni", flow->hello.sni.text);
 	if (flow->hello.offers_ech)
 		json_bool(&j, "ech", true);
-	if (flow->cause[0] != '\0')
-		json_text(&j, "cause", flow->cause);
+	if (cause[0] != '\0')
+		json_text(&j, "cause", cause);
 	if (ask[0] != '\0')
 		json_text(&j, "ask", ask);
 	if (!flow->opened && flow->proxy != NULL)
@@ -144,18 +146,18 @@ write_detail(const struct flow *flow, const char *ask, bool argv,
 }
 
 static void
-add_detail(const struct flow *flow, const char *ask, struct words *words,
-    struct event *event)
+add_detail(const struct flow *flow, const char *cause, const char *ask,
+    struct words *words, struct event *event)
 {
 	struct cursor_writer out =
 	    cursor_writer_of(words->detail, sizeof(words->detail));
 	struct cursor_writer less = out;
 
-	if (write_detail(flow, ask, true, &out)) {
+	if (write_detail(flow, cause, ask, true, &out)) {
 		/* "{}" says nothing. */
 		if (out.used > 2)
 			event->detail = cursor_of(out.bytes, out.used);
-	} else if (write_detail(flow, ask, false, &less)) {
+	} else if (write_detail(flow, cause, ask, false, &less)) {
 		event->detail = cursor_of(less.bytes, less.used);
 	}
 }
@@ -179,7 +181,7 @@ record_open(struct flow *flow, struct sink_wait *wait)
 	put_outcome(&flow->verdict, flow->reason, &event);
 	event.wait = wait == NULL ? EVENT_NO_WAIT : EVENT_WAIT_COMMIT;
 	name_rule(&flow->verdict, &event);
-	add_detail(flow, "", &words, &event);
+	add_detail(flow, flow->cause, "", &words, &event);
 	status = put(flow, &event, wait);
 	if (status != STATUS_OK)
 		return status;
@@ -219,7 +221,7 @@ record_end(struct flow *flow)
 		event.reason = REASON_NONE;
 	}
 	name_rule(&flow->verdict, &event);
-	add_detail(flow, "", &words, &event);
+	add_detail(flow, flow->cause, "", &words, &event);
 	status = put(flow, &event, NULL);
 	if (status != STATUS_OK)
 		log_warning("the end of a flow has no row: the audit is gone");
@@ -231,8 +233,11 @@ describe_request(const struct flow *flow, const struct record_request *request,
 {
 	struct event event = describe(flow, words);
 
-	event.l7 =
-	    flow->role == FLOW_INTERNAL ? EVENT_L7_INTERNAL : EVENT_L7_HTTP1;
+	event.l7 = flow->speaks_h2 ? EVENT_L7_H2 : EVENT_L7_HTTP1;
+	if (flow->role == FLOW_INTERNAL)
+		event.l7 = EVENT_L7_INTERNAL;
+	if (request->to != NULL && address_is_set(&request->to->address))
+		event.dst_ip = request->to->address;
 	event.req_id = cursor_of(request->id, EVENT_REQ_ID);
 	event.verb = request->method;
 	event.object = request->object;
@@ -253,7 +258,7 @@ record_intent(struct flow *flow, const struct record_request *request,
 	if (request->ask[0] != '\0') {
 		/* A person's yes is used up: no power cut may forget it. */
 		event.wait = EVENT_WAIT_DISK;
-		add_detail(flow, request->ask, &words, &event);
+		add_detail(flow, request->cause, request->ask, &words, &event);
 	}
 	return put(flow, &event, wait);
 }
@@ -274,7 +279,7 @@ record_http(struct flow *flow, const struct record_request *request)
 		event.dur_us = clock_monotonic_us() - request->began_us;
 	if (request->reason != REASON_NONE || request->ask[0] != '\0' ||
 	    !flow->opened)
-		add_detail(flow, request->ask, &words, &event);
+		add_detail(flow, request->cause, request->ask, &words, &event);
 	flow->requests++;
 	if (request->bytes_out > 0)
 		tally->bytes_out += (uint64_t)request->bytes_out;

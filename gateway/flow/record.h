@@ -30,6 +30,8 @@ struct record_request {
 	const struct verdict *verdict;
 	const char *ask; /* the question that it waited for or used; or "" */
 	enum reason reason;
+	const char *cause; /* in words, or "" */
+	const struct endpoint *to; /* where it went, or NULL */
 	int64_t intent_seq; /* of its intent row, or -1 */
 	int64_t began_us; /* monotonic, or -1 */
 	int64_t status, bytes_out, bytes_in;

@@ -17,13 +17,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const outside_alpn[] = { "http/1.1", NULL };
+static const char *const any_alpn[] = { "http/1.1", NULL };
+static const char *const http1_alpn[] = { "http/1.1", NULL };
 
 struct upstream {
 	struct flow *flow;
 	upstream_call *on_done;
 	void *arg;
-	bool tls;
+	enum upstream_kind kind;
 	struct resolve *resolve;
 	struct dial *dial;
 	struct stream *stream;
@@ -125,9 +126,10 @@ begin_tls(struct upstream *upstream, int fd)
 	struct stack_settings settings;
 	struct problem problem = { 0 };
 	char literal[ADDRESS_TEXT_MAX];
-	struct outside_order order = {
-		.port = flow->wanted.port, .alpn = outside_alpn, .fd = fd
-	};
+	struct outside_order order = { .port = flow->wanted.port,
+		.alpn =
+		    upstream->kind == UPSTREAM_TLS_ANY ? any_alpn : http1_alpn,
+		.fd = fd };
 	struct outside *outside;
 
 	order.host = expected_host(flow, literal);
@@ -161,7 +163,7 @@ on_dialed(const struct dial_result *dialed, void *arg)
 		return;
 	}
 	upstream->to = dialed->to;
-	if (upstream->tls)
+	if (upstream->kind != UPSTREAM_CLEAR)
 		begin_tls(upstream, dialed->fd);
 	else
 		finish(upstream, &result);
@@ -231,8 +233,18 @@ on_start(evutil_socket_t fd, short what, void *arg)
 		fail(upstream, REASON_OVERLOAD, "");
 }
 
+enum upstream_kind
+upstream_kind(const struct flow *flow, bool http1_only)
+{
+	if (flow->protocol != SNIFF_TLS)
+		return UPSTREAM_CLEAR;
+	return flow->hello.offers_h2 && !http1_only ? UPSTREAM_TLS_ANY
+						    : UPSTREAM_TLS_HTTP1;
+}
+
 struct upstream *
-upstream_connect(struct flow *flow, bool tls, upstream_call *on_done, void *arg)
+upstream_connect(struct flow *flow, enum upstream_kind kind,
+    upstream_call *on_done, void *arg)
 {
 	struct upstream *upstream = calloc(1, sizeof(*upstream));
 	struct stack_settings settings;
@@ -242,7 +254,7 @@ upstream_connect(struct flow *flow, bool tls, upstream_call *on_done, void *arg)
 	upstream->flow = flow;
 	upstream->on_done = on_done;
 	upstream->arg = arg;
-	upstream->tls = tls;
+	upstream->kind = kind;
 	upstream->facts = judge_facts(flow);
 	stack_settings(flow->plane->run->stack, &upstream->facts, &settings);
 	if (!flow->by_name)

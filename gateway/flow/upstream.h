@@ -15,6 +15,18 @@ struct flow;
 struct stream;
 struct upstream;
 
+enum upstream_kind {
+	UPSTREAM_CLEAR,
+	UPSTREAM_TLS_HTTP1, /* offers nothing else */
+	UPSTREAM_TLS_ANY /* HTTP/2 too */
+};
+
+/*
+ * For the requests of a flow: HTTP/2 is offered where its client speaks it,
+ * unless the connection has to switch protocols.
+ */
+enum upstream_kind upstream_kind(const struct flow *flow, bool http1_only);
+
 /*
  * reason is REASON_NONE and either stream (TLS, verified) or fd is given; or
  * it says why not, with a library's words in cause.
@@ -33,8 +45,8 @@ typedef void upstream_call(const struct upstream_result *result, void *arg);
  * Calls on_done once and never before it has returned; the handle is gone by
  * then.  NULL when there is no memory.
  */
-struct upstream *upstream_connect(
-    struct flow *flow, bool tls, upstream_call *on_done, void *arg) MUST_CHECK;
+struct upstream *upstream_connect(struct flow *flow, enum upstream_kind kind,
+    upstream_call *on_done, void *arg) MUST_CHECK;
 
 /* The call will not come.  Takes NULL. */
 void upstream_cancel(struct upstream *upstream);

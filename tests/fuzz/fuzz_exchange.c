@@ -9,6 +9,7 @@
  * rows; and once client and origin have left, nothing is left of them.
  */
 #include "gateway/audit/sink.h"
+#include "gateway/flow/carriers.h"
 #include "gateway/flow/consent.h"
 #include "gateway/flow/flow.h"
 #include "gateway/flow/machine.h"
@@ -125,18 +126,27 @@ on_connect(evutil_socket_t fd, short what, void *arg)
 }
 
 struct upstream *
-upstream_connect(struct flow *flow, bool tls, upstream_call *on_done, void *arg)
+upstream_connect(struct flow *flow, enum upstream_kind kind,
+    upstream_call *on_done, void *arg)
 {
 	struct upstream *upstream = calloc(1, sizeof(*upstream));
 
 	assert(upstream != NULL);
-	*upstream =
-	    (struct upstream){ .on_done = on_done, .arg = arg, .tls = tls };
+	*upstream = (struct upstream){
+		.on_done = on_done, .arg = arg, .tls = kind != UPSTREAM_CLEAR
+	};
 	upstream->ready = event_new(
 	    loop_base(flow->plane->loop), -1, 0, on_connect, upstream);
 	assert(upstream->ready != NULL);
 	event_active(upstream->ready, EV_TIMEOUT, 0);
 	return upstream;
+}
+
+enum upstream_kind
+upstream_kind(const struct flow *flow, bool http1_only)
+{
+	(void)http1_only;
+	return flow->protocol == SNIFF_TLS ? UPSTREAM_TLS_ANY : UPSTREAM_CLEAR;
 }
 
 void
@@ -400,8 +410,10 @@ begin(void)
 	plane->buffers = pool_new(LIMIT_RELAY_BYTES, 4);
 	plane->table = table_new(1);
 	plane->consent = consent_new(plane);
+	plane->carriers = carriers_new(plane, machine_makers());
 	assert(plane->sink != NULL && plane->buffers != NULL &&
-	       plane->table != NULL && plane->consent != NULL);
+	       plane->table != NULL && plane->consent != NULL &&
+	       plane->carriers != NULL);
 	assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
 		   0, pair) == 0);
 	play.client = pair[1];
@@ -419,6 +431,7 @@ end(void)
 	struct plane *plane = &play.plane;
 
 	table_free(plane->table);
+	carriers_free(plane->carriers);
 	consent_free(plane->consent);
 	loop_settle(plane->loop);
 	sink_free(plane->sink);

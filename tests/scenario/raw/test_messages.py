@@ -66,9 +66,20 @@ class Messages:
         peer.send(OK)
         client.answer()
         client.close()
-        self.assertEqual((b"", "eof"), peer.rest())
         self.ends(host, *PAIR * 4)
-        self.counts(4)
+        # It outlives its client, and serves the next one.
+        before = self.origin.arrivals()
+        client = self.open_it(host)
+        client.send(request("GET", host, self.origin.port, "/next"))
+        self.assertIn(b"GET /next ", peer.head())
+        peer.send(OK)
+        self.assertEqual(200, client.answer()[0])
+        self.assertEqual(before, self.origin.arrivals())
+        client.close()
+        ended = ("flow_open allow none None", "flow_end info none None")
+        self.expect_rows(host, ended[0], *PAIR * 4, ended[1], ended[0],
+                         *PAIR, ended[1])
+        self.counts(5)
 
     def test_early_answer_to_an_upload_reaches_the_client(self):
         # S10: 413 before the body
@@ -422,7 +433,6 @@ class Messages:
                   (host.encode(), self.origin.port))
         self.assertIn(b"Location: http://", client.head())
         client.close()
-        self.assertEqual((b"", "eof"), peer.rest())
         self.assertEqual(before, self.origin.arrivals())
         self.ends(host, "http_intent allow none None", "http allow none 302")
         self.counts(1)

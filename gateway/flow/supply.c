@@ -1,0 +1,164 @@
+#include "gateway/flow/supply.h"
+
+#include "gateway/flow/carriers.h"
+#include "gateway/flow/flow.h"
+#include "gateway/flow/judge.h"
+#include "gateway/flow/leg.h"
+#include "gateway/flow/trusts.h"
+#include "gateway/flow/upstream.h"
+#include "gateway/proto/request.h"
+#include "gateway/run/run.h"
+#include "gateway/tls/stream.h"
+#include "policy/stack.h"
+#include "schema/problem.h"
+
+#include <unistd.h>
+
+/* Which roots tell who answers; found once a flow, and again per policy. */
+static const struct outside *
+trust_of(struct flow *flow)
+{
+	struct facts facts = judge_facts(flow);
+	struct stack_settings settings;
+	struct problem problem = { 0 };
+
+	if (flow->trust == NULL) {
+		stack_settings(flow->plane->run->stack, &facts, &settings);
+		flow->trust = trusts_get(
+		    flow->plane->trusts, settings.upstream_ca, &problem);
+	}
+	return flow->trust;
+}
+
+/* False when nobody can tell who would have to answer. */
+static bool
+key_of(struct flow *flow, struct carrier_key *ret)
+{
+	*ret = (struct carrier_key){ .port = flow->wanted.port,
+		.clear_h2 = flow->protocol == SNIFF_HTTP2 };
+	if (flow->by_name) {
+		ret->name = flow->host;
+	} else {
+		ret->name = flow->hello.sni;
+		ret->literal = flow->wanted.address;
+	}
+	if (flow->protocol == SNIFF_TLS)
+		ret->trust = trust_of(flow);
+	return flow->protocol != SNIFF_TLS || ret->trust != NULL;
+}
+
+/* A switch of protocols takes a whole connection of HTTP/1.1. */
+static bool
+needs_http1(const struct request *request)
+{
+	return request->upgrade.left > 0;
+}
+
+/* One HTTP/1.1 client, one connection; streams take what there is. */
+static void
+hold(struct flow *flow, struct carrier *carrier)
+{
+	if (!flow->speaks_h2)
+		carriers_hold(carrier, flow);
+}
+
+struct leg *
+supply_find(struct flow *flow, const struct request *request)
+{
+	struct carriers *carriers = flow->plane->carriers;
+	struct carrier_key key;
+	struct carrier *carrier;
+	struct leg *leg;
+
+	if (!key_of(flow, &key))
+		return NULL;
+	/* One that proves dead is gone from the list. */
+	while ((carrier = carriers_find(
+		    carriers, &key, flow, needs_http1(request))) != NULL) {
+		leg = carrier->ops->open(carrier, request);
+		if (leg == NULL)
+			continue;
+		hold(flow, carrier);
+		flow->upstream = leg->to;
+		return leg;
+	}
+	return NULL;
+}
+
+struct carrier *
+supply_reserve(struct flow *flow)
+{
+	struct carrier_key key;
+	struct carrier *carrier;
+
+	if (!key_of(flow, &key))
+		return NULL;
+	carrier = carriers_find(flow->plane->carriers, &key, flow, false);
+	if (carrier == NULL)
+		return NULL;
+	hold(flow, carrier);
+	flow->upstream = carrier->to;
+	return carrier;
+}
+
+struct carrier *
+supply_take(struct flow *flow, const struct upstream_result *result)
+{
+	struct stream *stream = result->stream;
+	struct carrier_key key;
+	struct carrier *carrier;
+
+	if (stream == NULL)
+		stream = stream_new(result->fd, cursor_of(NULL, 0));
+	if (stream == NULL) {
+		(void)close(result->fd);
+		return NULL;
+	}
+	if (!key_of(flow, &key)) {
+		stream_free(stream);
+		return NULL;
+	}
+	carrier =
+	    carriers_add(flow->plane->carriers, &key, stream, &result->to);
+	if (carrier != NULL)
+		hold(flow, carrier);
+	return carrier;
+}
+
+static void
+on_connected(const struct upstream_result *result, void *arg)
+{
+	struct supply *supply = arg;
+	struct flow *flow = supply->flow;
+	struct carrier *carrier;
+	struct leg *leg = NULL;
+
+	supply->connecting = NULL;
+	flow->upstream = result->to;
+	if (result->reason != REASON_NONE) {
+		supply->on_done(supply, NULL, result->reason, result->cause);
+		return;
+	}
+	carrier = supply_take(flow, result);
+	if (carrier != NULL)
+		leg = carrier->ops->open(carrier, supply->request);
+	supply->on_done(
+	    supply, leg, leg == NULL ? REASON_OVERLOAD : REASON_NONE, "");
+}
+
+bool
+supply_connect(
+    struct supply *supply, struct flow *flow, const struct request *request)
+{
+	supply->flow = flow;
+	supply->request = request;
+	supply->connecting = upstream_connect(flow,
+	    upstream_kind(flow, needs_http1(request)), on_connected, supply);
+	return supply->connecting != NULL;
+}
+
+void
+supply_cancel(struct supply *supply)
+{
+	upstream_cancel(STEAL(supply->connecting));
+}

@@ -1,0 +1,17 @@
+/*
+ * unread - requests that could not be read as any: a row and a page, since no
+ * exchange comes of them.
+ */
+#ifndef GATEWAY_FLOW_UNREAD_H
+#define GATEWAY_FLOW_UNREAD_H
+
+#include "gateway/proto/head_fault.h"
+
+struct flow;
+struct leg;
+
+/* Puts its row, and has the server leg say why. */
+void unread_refuse(
+    struct flow *flow, struct leg *server, enum head_fault fault);
+
+#endif
