@@ -58,7 +58,7 @@ static const struct promise {
 	{ "mcp", states_mcp, false },
 	{ "log", states_log, false },
 	/* Also what stands under "limits" for the whole policy. */
-	{ "limits", states_limits, false },
+	{ "limits", states_limits, true },
 };
 
 static const struct promise *

@@ -8,6 +8,7 @@
 #include "gateway/flow/supply.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proto/response.h"
+#include "gateway/run/budget.h"
 #include "gateway/run/run.h"
 #include "policy/rule.h"
 #include "policy/stack.h"
@@ -36,6 +37,9 @@ struct exchange {
 
 	struct verdict verdict;
 	struct stack *judge; /* that gave it; kept while it names a rule */
+	struct budget_claim *claim; /* limits that it counts against */
+	uint64_t charged[2]; /* bytes of bodies so far, out and in */
+	struct loop_deferred cutting;
 	/* Copies, for when the policy changes and the head is gone. */
 	unsigned char *words;
 	struct cursor query, upgrade;
@@ -98,8 +102,23 @@ free_now(void *arg)
 	struct exchange *exchange = arg;
 
 	stack_unref(exchange->judge);
+	free(exchange->claim);
 	free(exchange->words);
 	free(exchange);
+}
+
+/* Heads and framing count too, once it is known how long they were. */
+static void
+settle(const struct exchange *exchange, const struct record_request *row)
+{
+	uint64_t out = (uint64_t)row->bytes_out, in = (uint64_t)row->bytes_in;
+
+	if (out > exchange->charged[0])
+		budget_spend(exchange->claim, QUOTA_BYTES_OUT,
+		    out - exchange->charged[0]);
+	if (in > exchange->charged[1])
+		budget_spend(
+		    exchange->claim, QUOTA_BYTES_IN, in - exchange->charged[1]);
 }
 
 /* The one end: its row, then both legs, then (later) its memory. */
@@ -113,6 +132,8 @@ finish(struct exchange *exchange, enum reason reason, enum leg_end inside,
 	if (exchange->state == EXCHANGE_OVER)
 		return;
 	record_http(exchange->flow, &row);
+	settle(exchange, &row);
+	loop_undefer(exchange->flow->plane->loop, &exchange->cutting);
 	exchange->state = EXCHANGE_OVER;
 	if (exchange->waits_for_row)
 		sink_forget(exchange->flow->plane->sink, &exchange->row);
@@ -167,7 +188,8 @@ refuse(struct exchange *exchange, enum reason reason)
 		.advice = rule == NULL ? NULL : rule_reason(rule),
 		.cause = exchange->cause,
 		.event = event,
-		.ask = exchange->ask.id[0] == '\0' ? NULL : exchange->ask.id };
+		.ask = exchange->ask.id[0] == '\0' ? NULL : exchange->ask.id,
+		.retry_s = exchange->flow->retry_s };
 	bool relaying = exchange->state == EXCHANGE_RELAYING;
 
 	print_tried(exchange, tried, sizeof(tried));
@@ -333,15 +355,48 @@ judge(struct exchange *exchange)
 	    flow, exchange->request, exchange->path, &exchange->verdict);
 }
 
+/* Whether the limits allow one more request; refuses it otherwise. */
+static bool
+takes_request(struct exchange *exchange)
+{
+	struct flow *flow = exchange->flow;
+	struct budget_over over = { .kind = QUOTA_KIND_COUNT };
+
+	/* What we answer ourselves, and what is only observed, has none. */
+	if (flow->own_leg != NULL || stack_observes(exchange->judge))
+		return true;
+	if (budget_find(flow->plane->run->budget, exchange->judge,
+		&exchange->verdict, &exchange->claim) == STATUS_OK &&
+	    budget_take_connection(&flow->connection, exchange->claim, &over) &&
+	    budget_take_request(exchange->claim, clock_monotonic_us(), &over)) {
+		flow->retry_s = 0;
+		return true;
+	}
+	if (over.kind == QUOTA_KIND_COUNT) {
+		refuse(exchange, REASON_OVERLOAD);
+		return false;
+	}
+	budget_words(&over, flow->cause);
+	flow->retry_s = over.retry_s;
+	refuse(exchange,
+	    over.kind == QUOTA_REQUESTS ? REASON_RATE : REASON_BUDGET);
+	flow->retry_s = 0;
+	flow->cause[0] = '\0';
+	return false;
+}
+
 /* It may leave: its row, and a connection at the same time. */
 static void
 let_through(struct exchange *exchange)
 {
 	struct sink *sink = exchange->flow->plane->sink;
-	struct record_request row = row_of(exchange, REASON_NONE);
+	struct record_request row;
 
+	if (!takes_request(exchange))
+		return;
 	exchange->state = EXCHANGE_RECORDING;
 	exchange->row.on_accepted = on_accepted;
+	row = row_of(exchange, REASON_NONE);
 	row.bytes_out = -1;
 	row.bytes_in = -1;
 	if (!sink_is_open(sink) ||
@@ -570,14 +625,51 @@ exchange_response(struct exchange *exchange, const struct response *response)
 		exchange->request_ended = false;
 }
 
+static enum quota_kind
+kind_of(const struct exchange *exchange, const struct leg *from)
+{
+	return from == exchange->server ? QUOTA_BYTES_OUT : QUOTA_BYTES_IN;
+}
+
+/* Nothing more may pass, and what is under way is not whole. */
+static void
+cut(void *arg)
+{
+	struct exchange *exchange = arg;
+	struct budget_over over;
+
+	if (exchange->state == EXCHANGE_OVER ||
+	    !budget_is_spent(exchange->claim, &over))
+		return;
+	budget_words(&over, exchange->flow->cause);
+	finish(exchange, REASON_BUDGET, LEG_RESET, LEG_RESET);
+}
+
+/* At the end of the tick: what it is called from still needs it. */
+static void
+charge(struct exchange *exchange, enum quota_kind kind, size_t bytes)
+{
+	exchange->charged[kind - QUOTA_BYTES_OUT] += bytes;
+	budget_spend(exchange->claim, kind, bytes);
+	if (budget_left(exchange->claim, kind) > 0)
+		return;
+	exchange->cutting =
+	    (struct loop_deferred){ .call = cut, .arg = exchange };
+	loop_defer(exchange->flow->plane->loop, &exchange->cutting);
+}
+
 size_t
 exchange_room(const struct exchange *exchange, const struct leg *from)
 {
 	const struct leg *to = other(exchange, from);
+	uint64_t left;
+	size_t room;
 
 	if (exchange->state != EXCHANGE_RELAYING)
 		return 0;
-	return to->ops->room(to);
+	room = to->ops->room(to);
+	left = budget_left(exchange->claim, kind_of(exchange, from));
+	return left < room ? (size_t)left : room;
 }
 
 void
@@ -585,6 +677,8 @@ exchange_body(struct exchange *exchange, struct leg *from, struct cursor bytes)
 {
 	struct leg *to = other(exchange, from);
 
+	if (exchange->claim != NULL)
+		charge(exchange, kind_of(exchange, from), bytes.left);
 	to->ops->body(to, bytes);
 }
 

@@ -3,6 +3,7 @@
 #include "gateway/flow/program.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proc/log.h"
+#include "gateway/run/budget.h"
 #include "gateway/run/run.h"
 #include "gateway/tls/stream.h"
 #include "policy/stack.h"
@@ -69,6 +70,7 @@ flow_free(struct flow *flow)
 		(void)close(flow->outside_fd);
 	stream_free(flow->inside);
 	program_unref(flow->program);
+	budget_leave(flow->connection);
 	stack_unref(flow->judge);
 	free(flow->early);
 	free(flow);

@@ -40,6 +40,7 @@ enum flow_state {
 	FLOW_STATE_COUNT
 };
 
+struct budget_claim;
 struct carrier;
 struct classify;
 struct dialing;
@@ -119,6 +120,8 @@ struct flow {
 	struct flow_hello hello;
 	struct verdict verdict;
 	struct stack *judge; /* that gave it; kept while it names a rule */
+	struct budget_claim *connection; /* limits that it counts against */
+	unsigned retry_s; /* when what it was refused for may be had; or 0 */
 
 	/* The world's side; the same. */
 	int outside_fd;

@@ -2,6 +2,8 @@
 
 #include "gateway/flow/flow.h"
 #include "gateway/flow/program.h"
+#include "gateway/proc/clock.h"
+#include "gateway/run/budget.h"
 #include "gateway/run/run.h"
 #include "policy/describe.h"
 #include "policy/policy.h"
@@ -77,5 +79,15 @@ handbook_policy(const struct flow *flow, struct json *j)
 	for (size_t i = 0; i < stack_count(stack); i++)
 		put_layer(stack_layer(stack, i), j);
 	json_close(j, ']');
+	json_close(j, '}');
+}
+
+void
+handbook_limits(const struct flow *flow, struct json *j)
+{
+	struct run *run = flow->plane->run;
+
+	json_open(j, NULL, '{');
+	budget_describe(run->budget, run->stack, clock_monotonic_us(), j);
 	json_close(j, '}');
 }

@@ -17,4 +17,7 @@ void handbook_whoami(const struct flow *flow, struct json *j);
  */
 void handbook_policy(const struct flow *flow, struct json *j);
 
+/* Every limit of the policy, and what is left of it. */
+void handbook_limits(const struct flow *flow, struct json *j);
+
 #endif

@@ -53,9 +53,17 @@ answer_policy(struct internal *internal, struct json *j)
 	return 200;
 }
 
+static unsigned
+answer_limits(struct internal *internal, struct json *j)
+{
+	handbook_limits(internal->flow, j);
+	return 200;
+}
+
 static const struct endpoint_row endpoints[] = {
 	{ "/v1/whoami", "GET", answer_whoami },
 	{ "/v1/policy", "GET", answer_policy },
+	{ "/v1/limits", "GET", answer_limits },
 };
 
 #define ENDPOINTS (sizeof(endpoints) / sizeof(endpoints[0]))

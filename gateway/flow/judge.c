@@ -3,9 +3,13 @@
 #include "gateway/flow/intercept.h"
 #include "gateway/flow/program.h"
 #include "gateway/proc/clock.h"
+#include "gateway/run/budget.h"
 #include "gateway/run/run.h"
 #include "policy/rule.h"
 #include "policy/stack.h"
+#include "schema/status.h"
+
+#include <stdlib.h>
 
 static enum fact_protocol
 protocol_of(const struct flow *flow)
@@ -111,21 +115,53 @@ pass_observed(struct flow *flow)
 	flow_enter(flow, FLOW_DIALING);
 }
 
+/* Whether the limits allow one more connection; refuses it otherwise. */
+static bool
+takes_connection(struct flow *flow)
+{
+	struct run *run = flow->plane->run;
+	struct budget_claim *claim = NULL;
+	struct budget_over over;
+	bool taken;
+	int status = STATUS_OK;
+
+	/* Nothing is refused in a run that is observed. */
+	if (!stack_observes(run->stack))
+		status = budget_find(
+		    run->budget, run->stack, &flow->verdict, &claim);
+	taken = status == STATUS_OK && !budget_is_spent(claim, &over) &&
+		budget_take_connection(&flow->connection, claim, &over);
+	free(claim);
+	if (taken)
+		return true;
+	if (status != STATUS_OK || over.kind == QUOTA_KIND_COUNT) {
+		flow_refuse(flow, REASON_OVERLOAD);
+		return false;
+	}
+	budget_words(&over, flow->cause);
+	flow->retry_s = over.retry_s;
+	flow_refuse(flow, REASON_BUDGET);
+	return false;
+}
+
 static void
 follow(struct flow *flow)
 {
 	if (!flow->sniffed) {
-		flow_enter(flow, verdict_allows(&flow->verdict)
-				     ? FLOW_DIALING
-				     : FLOW_SNIFFING);
+		if (!verdict_allows(&flow->verdict))
+			flow_enter(flow, FLOW_SNIFFING);
+		else if (takes_connection(flow))
+			flow_enter(flow, FLOW_DIALING);
 		return;
 	}
 	if (is_opaque(flow) || intercept_is_possible(flow)) {
-		flow_enter(flow, FLOW_DIALING);
+		if (takes_connection(flow))
+			flow_enter(flow, FLOW_DIALING);
 		return;
 	}
 	if (flow->protocol == SNIFF_HTTP1) {
-		flow_enter(flow, FLOW_EXCHANGING);
+		if (takes_connection(flow))
+			flow_enter(flow, FLOW_EXCHANGING);
 		return;
 	}
 	if (stack_observes(flow->plane->run->stack)) {

@@ -66,6 +66,8 @@ refusal_write_body(const struct refusal *refusal, struct cursor_writer *out)
 		json_text(&j, "event", refusal->event);
 	else
 		json_none(&j, "event");
+	if (refusal->retry_s > 0)
+		json_number(&j, "retry_after", refusal->retry_s);
 	if (refusal->ask != NULL)
 		json_text(&j, "ask", refusal->ask);
 	else
@@ -92,6 +94,10 @@ refusal_write_http1(const struct refusal *refusal, bool is_head,
 	cursor_put_text(out, "\r\nContent-Type: application/problem+json\r\n"
 			     "Cache-Control: no-store\r\nExeat-Reason: ");
 	cursor_put_text(out, entry->id);
+	if (refusal->retry_s > 0) {
+		cursor_put_text(out, "\r\nRetry-After: ");
+		cursor_put_decimal(out, refusal->retry_s);
+	}
 	cursor_put_text(out, "\r\nContent-Length: ");
 	cursor_put_decimal(out, body.used);
 	cursor_put_text(out, keep_alive ? "\r\nConnection: keep-alive\r\n\r\n"

@@ -21,6 +21,7 @@ struct refusal {
 	const char *cause; /* a library's words, or "" */
 	const char *event; /* where the audit has it, or NULL */
 	const char *ask; /* the question that a person was asked, or NULL */
+	unsigned retry_s; /* when trying again may help; 0: not said */
 };
 
 /* How large a page can get; a caller's buffer has this room. */

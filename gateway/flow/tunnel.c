@@ -2,6 +2,7 @@
 
 #include "gateway/flow/flow.h"
 #include "gateway/net/pump.h"
+#include "gateway/run/budget.h"
 #include "schema/limits.h"
 
 #include <stdlib.h>
@@ -19,6 +20,8 @@ reason_of(const struct pump_result *result)
 		return inside ? REASON_CLIENT_ABORT : REASON_UPSTREAM_RESET;
 	case PUMP_IDLE:
 		return inside ? REASON_CLIENT_TIMEOUT : REASON_UPSTREAM_TIMEOUT;
+	case PUMP_SPENT:
+		return REASON_BUDGET;
 	case PUMP_END_COUNT:
 		break;
 	}
@@ -28,7 +31,36 @@ reason_of(const struct pump_result *result)
 static void
 on_end(const struct pump_result *result, void *arg)
 {
-	flow_close(arg, reason_of(result));
+	struct flow *flow = arg;
+	struct budget_over over;
+
+	if (result->end == PUMP_SPENT &&
+	    budget_is_spent(flow->connection, &over))
+		budget_words(&over, flow->cause);
+	flow_close(flow, reason_of(result));
+}
+
+/* What the sandbox sends goes out. */
+static enum quota_kind
+kind_of(enum pump_side from)
+{
+	return from == PUMP_INSIDE ? QUOTA_BYTES_OUT : QUOTA_BYTES_IN;
+}
+
+static uint64_t
+left(enum pump_side from, void *arg)
+{
+	const struct flow *flow = arg;
+
+	return budget_left(flow->connection, kind_of(from));
+}
+
+static void
+spend(enum pump_side from, size_t bytes, void *arg)
+{
+	const struct flow *flow = arg;
+
+	budget_spend(flow->connection, kind_of(from), bytes);
 }
 
 void
@@ -42,6 +74,13 @@ tunnel_enter(struct flow *flow)
 		.idle_ms = LIMIT_IDLE_MS,
 	};
 
+	if (flow->connection != NULL) {
+		order.meter = (struct pump_meter){
+			.left = left, .spend = spend, .arg = flow
+		};
+		budget_spend(
+		    flow->connection, QUOTA_BYTES_OUT, flow->early_length);
+	}
 	flow->tunnel = pump_start(loop_base(flow->plane->loop),
 	    flow->plane->buffers, &order, on_end, flow);
 	if (flow->tunnel == NULL) {

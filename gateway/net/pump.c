@@ -45,6 +45,7 @@ struct pump {
 	uint64_t seen; /* bytes of both ways when it last looked */
 	unsigned quiet;
 	bool over;
+	struct pump_meter meter;
 	struct pump_result result;
 	pump_call *on_end;
 	void *arg;
@@ -140,6 +141,17 @@ way_end(struct pump *pump, enum pump_side from)
 	return STATUS_CLOSED;
 }
 
+/* How many bytes may be read now. */
+static size_t
+way_room(const struct pump *pump, enum pump_side from)
+{
+	uint64_t left = LIMIT_RELAY_BYTES;
+
+	if (pump->meter.left != NULL)
+		left = pump->meter.left(from, pump->meter.arg);
+	return left < LIMIT_RELAY_BYTES ? (size_t)left : LIMIT_RELAY_BYTES;
+}
+
 /*
  * One read.  STATUS_OK: the buffer is full, so more may follow at once.
  * STATUS_AGAIN: that was all for now.
@@ -148,17 +160,24 @@ static int
 way_read(struct pump *pump, enum pump_side from)
 {
 	struct way *way = &pump->way[from];
+	size_t room = way_room(pump, from);
 	ssize_t got;
 	int error;
 
+	if (room == 0) {
+		pump_finish(pump, PUMP_SPENT, from, 0);
+		return STATUS_CLOSED;
+	}
 	way->buffer = pool_take(pump->pool);
 	if (way->buffer == NULL)
 		return pump_fail(pump, from, ENOMEM);
-	got = recv(pump->fd[from], way->buffer, LIMIT_RELAY_BYTES, 0);
+	got = recv(pump->fd[from], way->buffer, room, 0);
 	error = errno;
 	if (got > 0) {
 		way->left = (size_t)got;
-		return got == LIMIT_RELAY_BYTES ? STATUS_OK : STATUS_AGAIN;
+		if (pump->meter.left != NULL)
+			pump->meter.spend(from, (size_t)got, pump->meter.arg);
+		return (size_t)got == room ? STATUS_OK : STATUS_AGAIN;
 	}
 	way_empty(pump, way);
 	if (got == 0)
@@ -331,6 +350,7 @@ pump_start(struct event_base *base, struct pool *pool,
 	pump->pool = pool;
 	pump->on_end = on_end;
 	pump->arg = arg;
+	pump->meter = order->meter;
 	pump->fd[PUMP_INSIDE] = -1;
 	pump->fd[PUMP_OUTSIDE] = -1;
 	if (pump_make_events(pump, base, order) != STATUS_OK ||

@@ -25,6 +25,16 @@ enum pump_side {
 	PUMP_SIDES
 };
 
+/*
+ * How much may still pass.  left is asked before each read, spend told after
+ * it; a side that has bytes when none are left ends the pump.
+ */
+struct pump_meter {
+	uint64_t (*left)(enum pump_side from, void *arg);
+	void (*spend)(enum pump_side from, size_t bytes, void *arg);
+	void *arg;
+};
+
 struct pump_order {
 	/* Connected sockets that do not block, with no event on them. */
 	int fd[PUMP_SIDES];
@@ -36,6 +46,7 @@ struct pump_order {
 	struct cursor first[PUMP_SIDES];
 	/* Ends a pump without a byte for so long (and up to a quarter more). */
 	unsigned idle_ms;
+	struct pump_meter meter; /* without left nobody counts */
 };
 
 enum pump_end {
@@ -43,6 +54,7 @@ enum pump_end {
 	PUMP_RESET, /* side broke off */
 	PUMP_FAILED, /* side cannot be read or written; error says why */
 	PUMP_IDLE, /* nobody said anything */
+	PUMP_SPENT, /* nothing more of side may pass */
 	PUMP_END_COUNT
 };
 

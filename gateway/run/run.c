@@ -1,8 +1,10 @@
 #include "gateway/run/run.h"
 
+#include "gateway/run/budget.h"
 #include "gateway/tls/leaf_cache.h"
 #include "gateway/tls/run_ca.h"
 #include "policy/stack.h"
+#include "schema/problem.h"
 #include "schema/status.h"
 
 #include <string.h>
@@ -19,6 +21,11 @@ run_init(struct run *ret, const struct order_begin *identity,
 	run.leaves = leaf_cache_new(run.ca, reterr);
 	if (run.leaves == NULL)
 		goto fail;
+	run.budget = budget_new();
+	if (run.budget == NULL) {
+		(void)problem_set(reterr, "there is no memory");
+		goto fail;
+	}
 	*ret = run;
 	return STATUS_OK;
 fail:
@@ -31,6 +38,7 @@ run_done(struct run *run)
 {
 	if (run == NULL)
 		return;
+	budget_free(run->budget);
 	leaf_cache_free(run->leaves);
 	run_ca_free(run->ca);
 	stack_unref(run->stack);

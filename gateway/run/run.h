@@ -2,7 +2,8 @@
  * run - what the one run of this process owns.
  *
  * Its identity, its policy stack (replaced whole), its certificate authority
- * with the leaves made so far, and what it has done in numbers.  One process
+ * with the leaves made so far, what its limits have left, and what it has done
+ * in numbers.  One process
  * serves one run, so nothing here is keyed by run and nothing is locked.
  */
 #ifndef GATEWAY_RUN_RUN_H
@@ -11,6 +12,7 @@
 #include "schema/event.h"
 #include "schema/order.h"
 
+struct budget;
 struct leaf_cache;
 struct policy;
 struct problem;
@@ -22,6 +24,7 @@ struct run {
 	struct stack *stack;
 	struct run_ca *ca;
 	struct leaf_cache *leaves;
+	struct budget *budget;
 	struct order_tally tally;
 	int64_t next_flow;
 	uint64_t next_request;

@@ -183,7 +183,8 @@ class World(unittest.TestCase):
     def start(self, rules, *command, options=()):
         path = os.path.join(self.folder, "policy.json")
         with open(path, "w") as out:
-            json.dump({"version": 1, "rules": rules}, out)
+            json.dump(rules if isinstance(rules, dict)
+                      else {"version": 1, "rules": rules}, out)
         return subprocess.Popen(
             [os.path.join(self.bin, "exeat"), "run", "--policy", path,
              "--audit", self.database, "--workspace", self.workspace,
