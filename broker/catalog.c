@@ -17,7 +17,7 @@ struct catalog {
 	struct credential *list;
 	size_t count;
 	bool needed[LIMIT_CREDENTIALS];
-	struct endpoints endpoints;
+	struct reading_urls endpoints;
 	struct vault vault;
 };
 
@@ -42,7 +42,7 @@ catalog_free(struct catalog *catalog)
 	}
 	free(catalog->list);
 	vault_done(&catalog->vault);
-	endpoints_done(&catalog->endpoints);
+	reading_urls_done(&catalog->endpoints);
 	free(catalog->issuer);
 	free(catalog->text);
 	free(catalog);
@@ -200,13 +200,13 @@ read_top(struct catalog *catalog, const struct reading *top)
 	/* The same spelling as an endpoint's; nothing is ever fetched from it.
 	 */
 	if (issuer != NULL) {
-		struct endpoints aside = { .count = 0 };
+		struct reading_urls aside = { .count = 0 };
 		struct reading reading = *top;
 
 		reading.endpoints = &aside;
 		if (reading_endpoint(&reading, "issuer", issuer, &endpoint))
 			catalog->issuer = strdup(issuer);
-		endpoints_done(&aside);
+		reading_urls_done(&aside);
 	}
 	read_credentials(catalog, top);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 void
-endpoints_done(struct endpoints *endpoints)
+reading_urls_done(struct reading_urls *endpoints)
 {
 	for (size_t i = 0; i < endpoints->count; i++)
 		free(unconst(endpoints->list[i].roots.at));
@@ -232,7 +232,8 @@ has_same_roots(struct cursor a, struct cursor b)
 }
 
 static bool
-add_endpoint(struct endpoints *endpoints, const char *url, struct cursor roots)
+add_endpoint(
+    struct reading_urls *endpoints, const char *url, struct cursor roots)
 {
 	struct errand_endpoint *endpoint;
 	unsigned char *copy = NULL;
@@ -256,7 +257,7 @@ add_endpoint(struct endpoints *endpoints, const char *url, struct cursor roots)
 }
 
 static bool
-join(struct endpoints *endpoints, const char *url, struct cursor roots,
+join(struct reading_urls *endpoints, const char *url, struct cursor roots,
     uint16_t *ret)
 {
 	size_t place = 0;

@@ -17,18 +17,18 @@
 #include <jansson.h>
 
 /* The URLs that exeat-fetch may ask, by number: see reading_url(). */
-struct endpoints {
+struct reading_urls {
 	struct errand_endpoint *list; /* their roots are owned */
 	size_t count;
 };
 
-void endpoints_done(struct endpoints *endpoints);
+void reading_urls_done(struct reading_urls *endpoints);
 
 struct reading {
 	const struct report *report;
 	json_t *object;
 	const struct place *place; /* of the object; NULL: the whole text */
-	struct endpoints *endpoints;
+	struct reading_urls *endpoints;
 };
 
 enum reading_need {

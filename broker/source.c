@@ -152,3 +152,27 @@ source_read(enum brokerage_source from, int fd, struct secret **ret,
 		return problem_set(reterr, "no memory can be locked for it");
 	return STATUS_OK;
 }
+
+int
+source_read_text(
+    int fd, size_t most, char **ret, size_t *ret_length, struct problem *reterr)
+{
+	char *text;
+	ssize_t got;
+
+	if (check_file(BROKERAGE_FILE, fd, reterr) != STATUS_OK)
+		return STATUS_PROBLEM;
+	text = malloc(most + 1);
+	if (text == NULL)
+		return problem_set(reterr, "there is no memory for it");
+	got = read_all(fd, (unsigned char *)text, most + 1);
+	if (got >= 0 && (size_t)got <= most) {
+		*ret = text;
+		*ret_length = (size_t)got;
+		return STATUS_OK;
+	}
+	free(text);
+	if (got < 0)
+		return problem_errno(reterr, "it cannot be read");
+	return problem_set(reterr, "it has more than %zu bytes", most);
+}

@@ -42,4 +42,11 @@ void source_done(struct source *source);
 int source_read(enum brokerage_source from, int fd, struct secret **ret,
     struct problem *reterr) MUST_CHECK;
 
+/*
+ * Reads a file that holds no secret itself but is as closely kept: the
+ * credential file.  Gives its text, to be freed.
+ */
+int source_read_text(int fd, size_t most, char **ret, size_t *ret_length,
+    struct problem *reterr) MUST_CHECK;
+
 #endif

@@ -51,8 +51,8 @@ static const struct promise {
 	bool (*states)(const struct rule *rule);
 	bool kept;
 } promises[] = {
-	{ "credential", states_credential, false },
-	{ "clear", states_clear, false },
+	{ "credential", states_credential, true },
+	{ "clear", states_clear, true },
 	{ "echo", states_echo, false },
 	{ "exe", states_exe, false },
 	{ "mcp", states_mcp, false },

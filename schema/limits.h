@@ -225,7 +225,9 @@
 #define LIMIT_FAMILY_MS 50 /* for the slower family, RFC 8305 section 3 */
 #define LIMIT_EASE_MS 100 /* descriptors ran short: before the next accept */
 #define LIMIT_HAPPY_MS 250 /* RFC 8305 section 5 */
+#define LIMIT_SWEEP_MS 50 /* a revoked credential is used no longer */
 #define LIMIT_GRANT_MS 12000 /* a mint may wait for its issuer */
+#define LIMIT_BROKER_LEAVE_MS 8000 /* to give back what was minted */
 #define LIMIT_SIBLING_MS 10000 /* a program of ours starts or ends */
 #define LIMIT_GATEWAY_GRACE_MS 2000 /* a sandbox outlives its gateway */
 #define LIMIT_LOOK_MS 250 /* at what a sandbox uses, where no group counts */

@@ -41,6 +41,10 @@ static const char usage[] =
     "                        addresses stay closed); then\n"
     "                        exeat policy suggest --run RUN\n"
     "  --timeout TIME        end COMMAND after 90s, 30m or 2h; code 124\n"
+    "  --credentials FILE    what rules with \"credential\" put into "
+    "requests;\n"
+    "                        the sandbox never sees it (default:\n"
+    "                        exeat/credentials.json in $XDG_CONFIG_HOME)\n"
     "  --audit DB            the database of requests (default:\n"
     "                        exeat/audit.db in $XDG_STATE_HOME)\n"
     "  --result FILE         write how it ended, as JSON\n"
@@ -238,6 +242,7 @@ tell(struct siblings_ending *ending, const struct task *task, const char *run,
 		.problem = ending->failed ? &ending->problem : NULL };
 	struct problem problem;
 
+	complain_all(&ending->problems);
 	if (ending->failed)
 		complain(&ending->problem);
 	tell_counts(ending, task, run);
@@ -273,6 +278,7 @@ start_and_wait(const struct task *task, const struct settings *settings,
 	parcel_done(&parcel);
 	code = tell(&ending, task, parcel.name.uid, result_fd);
 	result_done(&ending.result);
+	problems_done(&ending.problems);
 	return code;
 }
 

@@ -19,11 +19,11 @@ make(int *ret_first, int *ret_second)
 }
 
 int
-ends_make(struct ends *ret)
+ends_make(bool broker, struct ends *ret)
 {
 	int status;
 
-	*ret = (struct ends){ -1, -1, -1, -1, -1, -1, -1, -1 };
+	*ret = (struct ends){ -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 };
 	status = make(&ret->ours, &ret->gateway);
 	if (status == STATUS_OK)
 		status = make(&ret->handoff, &ret->launcher);
@@ -31,6 +31,10 @@ ends_make(struct ends *ret)
 		status = make(&ret->producer, &ret->writer);
 	if (status == STATUS_OK)
 		status = make(&ret->reins, &ret->bit);
+	if (status == STATUS_OK && broker)
+		status = make(&ret->borrower, &ret->lender);
+	if (status == STATUS_OK && broker)
+		status = make(&ret->witness, &ret->notary);
 	return status;
 }
 
@@ -39,7 +43,8 @@ ends_done(struct ends *ends)
 {
 	const int all[] = { ends->ours, ends->gateway, ends->launcher,
 		ends->handoff, ends->producer, ends->writer, ends->reins,
-		ends->bit };
+		ends->bit, ends->borrower, ends->lender, ends->witness,
+		ends->notary };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i] >= 0)

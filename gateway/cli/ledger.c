@@ -124,20 +124,20 @@ ledger_add_policy(struct channel *audit, const struct policies_layer *layer,
 }
 
 static int
-send_producer(struct channel *audit, int producer)
+send_producer(struct channel *audit, enum event_role role, int producer)
 {
 	unsigned char packet[16];
 	struct cursor_writer out =
 	    frame_begin(FRAME_AUDIT_PRODUCER, packet, sizeof(packet));
 
-	event_producer_write(EVENT_ROLE_GATEWAY, &out);
+	event_producer_write(role, &out);
 	return channel_send(audit, &out, &producer, 1);
 }
 
 int
 ledger_open(struct channel *audit, const struct ledger_name *name,
     const struct task *task, const struct settings *settings,
-    const struct policies *policies, int producer)
+    const struct policies *policies, int producer, int notary)
 {
 	int status = send_run(audit, name, task, settings);
 
@@ -145,7 +145,9 @@ ledger_open(struct channel *audit, const struct ledger_name *name,
 		status =
 		    ledger_add_policy(audit, &policies->layers[i], settings);
 	if (status == STATUS_OK)
-		status = send_producer(audit, producer);
+		status = send_producer(audit, EVENT_ROLE_GATEWAY, producer);
+	if (status == STATUS_OK && notary >= 0)
+		status = send_producer(audit, EVENT_ROLE_BROKER, notary);
 	return status;
 }
 

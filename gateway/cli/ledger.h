@@ -28,12 +28,12 @@ struct ledger_name {
 int ledger_name_draw(struct ledger_name *ret) MUST_CHECK;
 
 /*
- * Opens the run and tells its policies; producer is the writer's end of the
- * gateway's channel and stays the caller's.
+ * Opens the run and tells its policies.  producer is the writer's end of the
+ * gateway's channel, notary of the broker's, or -1; both stay the caller's.
  */
 int ledger_open(struct channel *audit, const struct ledger_name *name,
     const struct task *task, const struct settings *settings,
-    const struct policies *policies, int producer) MUST_CHECK;
+    const struct policies *policies, int producer, int notary) MUST_CHECK;
 
 /* end is one of the words of a launcher's result. */
 int ledger_close(struct channel *audit, int code, const char *end) MUST_CHECK;

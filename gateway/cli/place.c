@@ -9,9 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the kernel calls the file behind fd, unless it has no name any more. */
-static int
-name_of(int fd, const char *path, struct place *ret, struct problem *reterr)
+int
+place_of_fd(int fd, const char *path, struct place *ret, struct problem *reterr)
 {
 	char link[64];
 	struct stat here, there;
@@ -44,7 +43,7 @@ place_of(
 
 	if (fd < 0)
 		return problem_errno(reterr, "cannot open %s", path);
-	status = name_of(fd, path, ret, reterr);
+	status = place_of_fd(fd, path, ret, reterr);
 	(void)close(fd);
 	return status;
 }

@@ -21,6 +21,13 @@ struct place {
 int place_of(const char *path, bool folder, struct place *ret,
     struct problem *reterr) MUST_CHECK;
 
+/*
+ * What the kernel calls the file behind fd, unless it has no name any more;
+ * path is for messages.
+ */
+int place_of_fd(int fd, const char *path, struct place *ret,
+    struct problem *reterr) MUST_CHECK;
+
 /* Of a file that may not exist yet, in a directory that does. */
 int place_of_new(const char *path, struct place *ret, struct problem *reterr)
     MUST_CHECK;

@@ -112,6 +112,14 @@ add_file(struct policies *policies, const char *path, sets_writable *writable,
 			&problem) != STATUS_OK)
 			problems_add(reterr, &problem);
 		check_promises(path, expansion.policy, reterr);
+		if (needs_add(&policies->needs, expansion.policy) !=
+		    STATUS_OK) {
+			(void)problem_set(&problem,
+			    "%s: there is no room for all credentials that it "
+			    "names",
+			    path);
+			problems_add(reterr, &problem);
+		}
 		expansion_done(&expansion);
 	}
 	for (size_t i = 0; i < found.count; i++)
@@ -192,4 +200,5 @@ policies_done(struct policies *policies)
 	for (size_t i = 0; i < policies->count; i++)
 		(void)close(policies->layers[i].fd);
 	policies->count = 0;
+	needs_done(&policies->needs);
 }

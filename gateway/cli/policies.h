@@ -9,6 +9,7 @@
 #ifndef GATEWAY_CLI_POLICIES_H
 #define GATEWAY_CLI_POLICIES_H
 
+#include "gateway/cli/needs.h"
 #include "gateway/cli/sets.h"
 #include "schema/limits.h"
 #include "schema/problem.h"
@@ -33,6 +34,7 @@ struct policies {
 	size_t count;
 	size_t ceiling_count; /* of them, the first: they stand over the run */
 	bool none_given; /* the one layer denies everything */
+	struct needs needs; /* credentials that any of them names */
 };
 
 /*

@@ -21,6 +21,7 @@ struct settings {
 	char host[LIMIT_HOST + 1]; /* this machine's name */
 	char policy[SETTINGS_PATH_MAX]; /* the person's; it may not exist */
 	char audit[SETTINGS_PATH_MAX];
+	char credentials[SETTINGS_PATH_MAX]; /* it may not exist */
 	char runs[SETTINGS_PATH_MAX]; /* folder of the runs under way */
 	/* Policies over every run: the machine's, and EXEAT_CEILING's. */
 	char ceilings[SETTINGS_CEILINGS][SETTINGS_PATH_MAX];

@@ -5,8 +5,10 @@
 #include "gateway/cli/ends.h"
 #include "gateway/cli/policies.h"
 #include "gateway/cli/program.h"
+#include "gateway/cli/settings.h"
 #include "gateway/cli/sibling.h"
 #include "gateway/cli/signals.h"
+#include "gateway/cli/steward.h"
 #include "gateway/cli/task.h"
 #include "gateway/proc/channel.h"
 #include "gateway/proc/loop.h"
@@ -43,7 +45,7 @@ static const struct {
 	const char *waits_for; /* for the message when nothing comes */
 	int deadline_ms; /* 0: none */
 } phases[] = {
-	[PHASE_OPENING] = { "the gateway and the audit writer to be ready",
+	[PHASE_OPENING] = { "the gateway and its siblings to be ready",
 	    LIMIT_SIBLING_MS },
 	[PHASE_RUNNING] = { "the command", 0 },
 	[PHASE_STOPPING] = { "the gateway to end", LIMIT_SIBLING_MS },
@@ -61,11 +63,12 @@ struct siblings {
 	struct channel *audit, *gateway_channel, *reins;
 	struct desk *desk;
 	struct sibling gateway, launcher;
+	struct steward *steward; /* of the broker; NULL: none is needed */
 	struct signals *signals;
 	struct event *deadline;
 	enum phase phase;
 	struct loop_deferred turn; /* what a new phase does */
-	bool gateway_ready, audit_ready;
+	bool gateway_ready, audit_ready, broker_ready;
 	bool gateway_left; /* its channel ended */
 	bool killing; /* the launcher was told to end */
 };
@@ -171,7 +174,8 @@ static void
 check_gateway(struct siblings *all)
 {
 	bool gone = !all->gateway.runs &&
-		    (all->gateway_channel == NULL || all->gateway_left);
+		    (all->gateway_channel == NULL || all->gateway_left) &&
+		    (all->steward == NULL || steward_has_ended(all->steward));
 
 	if (gone && all->phase == PHASE_STOPPING)
 		enter(all, PHASE_CLOSING);
@@ -243,7 +247,7 @@ start_command(struct siblings *all)
 	    frame_begin(FRAME_REINS_GO, packet, sizeof(packet));
 
 	if (all->phase != PHASE_OPENING || !all->gateway_ready ||
-	    !all->audit_ready || all->ending->failed)
+	    !all->audit_ready || !all->broker_ready || all->ending->failed)
 		return;
 	/* One that has ended says why by its end. */
 	(void)!channel_send(all->reins, &out, NULL, 0);
@@ -336,8 +340,8 @@ start_gateway(
 		.argv = argv,
 		.envp = program_environment,
 		.fds = { null, null, STDERR_FILENO, ends->gateway,
-		    ends->handoff, ends->producer },
-		.count = 6,
+		    ends->handoff, ends->producer, ends->borrower },
+		.count = 7,
 		.own_session = true };
 
 	if (status == STATUS_OK && null < 0)
@@ -353,6 +357,78 @@ start_gateway(
 		STATUS_OK ||
 	    send_begin(all) != STATUS_OK)
 		return problem_set(reterr, "cannot give the gateway its order");
+	return STATUS_OK;
+}
+
+/* ---- the broker ---- */
+
+static void
+on_broker_ready(void *arg)
+{
+	struct siblings *all = arg;
+
+	all->broker_ready = true;
+	start_command(all);
+}
+
+/* Each with its place in the credential file, as a compiler tells it. */
+static void
+on_broker_failed(
+    const struct problems *problems, const struct problem *problem, void *arg)
+{
+	struct siblings *all = arg;
+	const char *file = all->wish->task->credentials;
+	struct problem told;
+
+	for (size_t i = 0; i < problems->count; i++) {
+		const struct problem *one = &problems->list[i];
+
+		if (one->line > 0)
+			(void)problem_set(&told, "%.200s:%u:%u: %s", file,
+			    one->line, one->column, one->text);
+		else
+			(void)problem_set(&told, "%.200s: %s", file, one->text);
+		if (one->cure[0] != '\0')
+			(void)problem_cure(&told, "%s", one->cure);
+		problems_add(&all->ending->problems, &told);
+	}
+	fail(all, problem);
+}
+
+static void
+on_broker_ended(void *arg)
+{
+	check_gateway(arg);
+}
+
+static bool
+needs_broker(const struct siblings_wish *wish)
+{
+	return wish->policies->needs.count > 0 || wish->task->identity != NULL;
+}
+
+static int
+start_broker(
+    struct siblings *all, const struct ends *ends, struct problem *reterr)
+{
+	const struct siblings_wish *wish = all->wish;
+	struct steward_order order = { .loop = all->loop,
+		.file = wish->task->credentials,
+		.task = wish->task,
+		.name = wish->name,
+		.principal = wish->settings->user,
+		.identity = wish->task->identity,
+		.needs = &wish->policies->needs,
+		.gateway = ends->lender,
+		.audit = ends->witness,
+		.on_ready = on_broker_ready,
+		.on_failed = on_broker_failed,
+		.on_ended = on_broker_ended,
+		.arg = all };
+
+	if (needs_broker(wish))
+		return steward_new(&order, &all->steward, reterr);
+	all->broker_ready = true;
 	return STATUS_OK;
 }
 
@@ -433,6 +509,8 @@ stop_gateway(struct siblings *all)
 	/* One that has ended already needs no order. */
 	if (all->gateway_channel != NULL)
 		(void)!channel_send(all->gateway_channel, &out, NULL, 0);
+	if (all->steward != NULL)
+		steward_stop(all->steward);
 	check_gateway(all);
 }
 
@@ -485,8 +563,11 @@ on_deadline(evutil_socket_t fd, short what, void *arg)
 	}
 	(void)problem_set(&problem, "waited %d s for %s",
 	    LIMIT_SIBLING_MS / MS_A_SECOND, phases[all->phase].waits_for);
-	if (all->phase == PHASE_STOPPING)
+	if (all->phase == PHASE_STOPPING) {
 		sibling_signal(&all->gateway, SIGKILL);
+		if (all->steward != NULL)
+			steward_kill(all->steward);
+	}
 	fail(all, &problem);
 	if (all->phase == PHASE_CLOSING)
 		enter(all, PHASE_OVER);
@@ -532,7 +613,9 @@ open_run(struct siblings *all, struct ends *ends, struct problem *reterr)
 	if (all->gateway_channel == NULL)
 		return problem_set(reterr, "there is no memory for a channel");
 	/* First, so that they get ready while we wait for the writer. */
-	status = start_gateway(all, ends, reterr);
+	status = start_broker(all, ends, reterr);
+	if (status == STATUS_OK)
+		status = start_gateway(all, ends, reterr);
 	if (status == STATUS_OK)
 		status = start_launcher(all, ends, reterr);
 	/* Only the others may hold their ends, or nobody sees them close. */
@@ -543,7 +626,7 @@ open_run(struct siblings *all, struct ends *ends, struct problem *reterr)
 	if (status != STATUS_OK)
 		return status;
 	if (ledger_open(all->audit, wish->name, wish->task, wish->settings,
-		wish->policies, ends->writer) != STATUS_OK)
+		wish->policies, ends->writer, ends->notary) != STATUS_OK)
 		return problem_set(
 		    reterr, "the audit writer does not take the run");
 	return open_desk(all, reterr);
@@ -577,6 +660,7 @@ release(struct siblings *all)
 	channel_free(all->audit);
 	channel_free(all->gateway_channel);
 	channel_free(all->reins);
+	steward_free(all->steward);
 	sibling_done(&all->gateway);
 	sibling_done(&all->launcher);
 	signals_free(all->signals);
@@ -600,7 +684,7 @@ siblings_run(const struct siblings_wish *wish, struct siblings_ending *ret)
 		release(&all);
 		return;
 	}
-	status = ends_make(&ends);
+	status = ends_make(needs_broker(wish), &ends);
 	if (status != STATUS_OK)
 		(void)problem_errno(&problem, "cannot make a channel");
 	if (status == STATUS_OK)

@@ -42,6 +42,7 @@ struct siblings_ending {
 	/* Set when something of ours failed; the code is 125 then. */
 	bool failed;
 	struct problem problem;
+	struct problems problems; /* and what led to it; the caller's */
 };
 
 /* Returns when all is over.  Fills *ret always; its result is the caller's. */

@@ -57,6 +57,14 @@ take_result(struct task *task, const char *value, struct problem *reterr)
 }
 
 static int
+take_credentials(struct task *task, const char *value, struct problem *reterr)
+{
+	(void)reterr;
+	task->credentials = value;
+	return STATUS_OK;
+}
+
+static int
 take_timeout(struct task *task, const char *value, struct problem *reterr)
 {
 	static const struct {
@@ -204,6 +212,7 @@ static const struct option options[] = {
 	{ "--audit", true, take_audit },
 	{ "--mount", true, take_mount },
 	{ "--env", true, take_env },
+	{ "--credentials", true, take_credentials },
 	{ "--result", true, take_result },
 	{ "--timeout", true, take_timeout },
 	{ "--proxy-env", false, take_proxy_env },
@@ -415,7 +424,7 @@ task_read(struct task *ret, int argc, char **argv,
 {
 	int status;
 
-	*ret = (struct task){ .policy_count = 0 };
+	*ret = (struct task){ .credentials = settings->credentials };
 	status = read_options(ret, argc, argv, reterr);
 	if (status == STATUS_OK && ret->help)
 		return STATUS_OK;

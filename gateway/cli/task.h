@@ -32,6 +32,8 @@ struct task {
 	struct task_mount mounts[LIMIT_MOUNTS];
 	size_t mount_count;
 	struct variables variables;
+	const char *credentials; /* the file; it may not exist */
+	const char *identity; /* or NULL */
 	const char *result; /* file for the result, or NULL */
 	int64_t wall_ms; /* 0: no limit */
 	bool proxy_env; /* programs are told of the gateway's proxy */

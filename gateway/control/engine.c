@@ -8,6 +8,7 @@
 #include "gateway/flow/caller.h"
 #include "gateway/flow/carriers.h"
 #include "gateway/flow/consent.h"
+#include "gateway/flow/grants.h"
 #include "gateway/flow/machine.h"
 #include "gateway/flow/plane.h"
 #include "gateway/flow/table.h"
@@ -115,12 +116,22 @@ engine_start(struct loop *loop, struct sink *sink,
 		stack_unref(order->stack);
 		if (order->lookout >= 0)
 			(void)close(order->lookout);
+		if (order->broker >= 0)
+			(void)close(order->broker);
 		(void)problem_set(reterr, "there is no memory");
 		return NULL;
 	}
 	engine->plane.loop = loop;
 	if (order->lookout >= 0)
 		engine->plane.caller = caller_new(loop, order->lookout);
+	if (order->broker >= 0) {
+		engine->plane.grants = grants_new(loop, order->broker);
+		if (engine->plane.grants == NULL) {
+			stack_unref(order->stack);
+			(void)problem_set(reterr, "there is no memory");
+			goto fail;
+		}
+	}
 	if (run_init(&engine->run, &order->identity, order->stack,
 		clock_wall_us(), reterr) != STATUS_OK)
 		goto fail;
@@ -164,6 +175,7 @@ engine_free(struct engine *engine)
 	table_free(plane->table);
 	carriers_free(plane->carriers);
 	consent_free(plane->consent);
+	grants_free(plane->grants);
 	caller_free(plane->caller);
 	stub_free(engine->stub);
 	trusts_free(plane->trusts);

@@ -25,7 +25,8 @@ struct stack;
 struct engine_order {
 	struct order_begin identity;
 	struct stack *stack; /* takes the reference, also on failure */
-	int lookout; /* its channel, taken the same way; -1: there is none */
+	/* Their channels, taken the same way; -1: there is none. */
+	int lookout, broker;
 };
 
 /* loop and sink are borrowed and outlive it.  NULL: *reterr tells why. */

@@ -34,7 +34,7 @@ struct parent {
 	struct loop *loop;
 	struct sink *sink;
 	struct channel *channel;
-	int handoff_fd, lookout_fd;
+	int handoff_fd, lookout_fd, broker_fd;
 	enum parent_phase phase;
 	bool in_order; /* it was stopped, not cut off */
 	/* Of the policy that is coming in: at first, and at every change. */
@@ -319,6 +319,7 @@ begin(struct parent *parent, struct problem *reterr)
 	if (status != STATUS_OK)
 		return status;
 	parent->order.lookout = steal_fd(&parent->lookout_fd);
+	parent->order.broker = steal_fd(&parent->broker_fd);
 	parent->engine =
 	    engine_start(parent->loop, parent->sink, &parent->order, reterr);
 	if (parent->engine == NULL)
@@ -460,12 +461,15 @@ parent_new(struct loop *loop, struct sink *sink,
 		(void)close(channels->handoff);
 		if (channels->lookout >= 0)
 			(void)close(channels->lookout);
+		if (channels->broker >= 0)
+			(void)close(channels->broker);
 		return NULL;
 	}
 	parent->loop = loop;
 	parent->sink = sink;
 	parent->handoff_fd = channels->handoff;
 	parent->lookout_fd = channels->lookout;
+	parent->broker_fd = channels->broker;
 	parent->drain = event_new(loop_base(loop), -1, 0, on_drain, parent);
 	parent->channel = channel_new(loop, channels->parent, &events, parent);
 	if (parent->drain == NULL || parent->channel == NULL) {
@@ -490,6 +494,8 @@ parent_free(struct parent *parent)
 		(void)close(parent->handoff_fd);
 	if (parent->lookout_fd >= 0)
 		(void)close(parent->lookout_fd);
+	if (parent->broker_fd >= 0)
+		(void)close(parent->broker_fd);
 	free(parent);
 }
 

@@ -18,6 +18,7 @@ struct sink;
 struct parent_channels {
 	int parent, handoff;
 	int lookout; /* -1: nobody tells who connects */
+	int broker; /* -1: there are no credentials */
 };
 
 /*

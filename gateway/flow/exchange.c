@@ -2,6 +2,8 @@
 
 #include "gateway/flow/consent.h"
 #include "gateway/flow/flow.h"
+#include "gateway/flow/grants.h"
+#include "gateway/flow/inject.h"
 #include "gateway/flow/judge.h"
 #include "gateway/flow/record.h"
 #include "gateway/flow/refusal.h"
@@ -22,6 +24,7 @@
 enum exchange_state {
 	EXCHANGE_RECORDING, /* its row, and a connection, are on their way */
 	EXCHANGE_CONSENTING, /* a person is asked */
+	EXCHANGE_GRANTING, /* its credential is on its way */
 	EXCHANGE_RELAYING,
 	EXCHANGE_OVER
 };
@@ -44,6 +47,8 @@ struct exchange {
 	unsigned char *words;
 	struct cursor query, upgrade;
 	struct consent_ask ask;
+	struct grants_loan loan; /* of the rule's credential, if it names one */
+	bool injected; /* it has really left with it */
 	struct sink_wait row;
 	bool waits_for_row;
 	bool connecting;
@@ -75,6 +80,8 @@ row_of(const struct exchange *exchange, enum reason reason)
 		.method = cursor_of_text(exchange->method),
 		.object = cursor_of(exchange->object, exchange->object_length),
 		.verdict = &exchange->verdict,
+		.cred = exchange->injected ? exchange->loan.question.credential
+					   : NULL,
 		.ask = exchange->ask.id,
 		.reason = reason,
 		.cause = exchange->cause,
@@ -139,6 +146,7 @@ finish(struct exchange *exchange, enum reason reason, enum leg_end inside,
 		sink_forget(exchange->flow->plane->sink, &exchange->row);
 	consent_forget(&exchange->ask);
 	supply_cancel(&exchange->supply);
+	grants_return(&exchange->loan);
 	exchange->client = NULL;
 	if (client != NULL) {
 		client->exchange = NULL;
@@ -201,6 +209,39 @@ refuse(struct exchange *exchange, enum reason reason)
 	    relaying ? LEG_RESET : LEG_REUSE);
 }
 
+/* Says why a credential is not to be had, in its row and on its page. */
+static void
+refuse_credential(struct exchange *exchange, const char *why)
+{
+	if (snprintf(exchange->cause, sizeof(exchange->cause), "%s: %s",
+		exchange->loan.question.credential, why) < 0)
+		exchange->cause[0] = '\0';
+	refuse(exchange, REASON_CREDENTIAL_UNAVAILABLE);
+}
+
+/* Writes the request out, with its credential if there is one to go along. */
+static enum reason
+send_request(struct exchange *exchange, struct leg_request *request)
+{
+	struct leg *client = exchange->client;
+	struct inject_room room;
+	struct request head;
+
+	if (exchange->loan.lent == NULL)
+		return client->ops->request(client, request) ? REASON_NONE
+							     : REASON_MALFORMED;
+	if (grants_is_stale(&exchange->loan))
+		return REASON_REVOKED;
+	if (inject_request(exchange->request,
+		grants_lent_grant(&exchange->loan), &room, &head) != STATUS_OK)
+		return REASON_CREDENTIAL_UNAVAILABLE;
+	request->head = &head;
+	if (!client->ops->request(client, request))
+		return REASON_MALFORMED;
+	exchange->injected = true;
+	return REASON_NONE;
+}
+
 /* When its row is there and a connection is, the request leaves. */
 static void
 go_on(struct exchange *exchange)
@@ -209,6 +250,7 @@ go_on(struct exchange *exchange)
 	struct leg_request request = { .head = exchange->request,
 		.path =
 		    cursor_of(exchange->path->text, exchange->path->length) };
+	enum reason reason;
 
 	if (exchange->waits_for_row || client == NULL)
 		return;
@@ -219,8 +261,9 @@ go_on(struct exchange *exchange)
 	}
 	exchange->sent_before = client->ops->sent(client);
 	exchange->received_before = client->ops->received(client);
-	if (!client->ops->request(client, &request)) {
-		refuse(exchange, REASON_MALFORMED);
+	reason = send_request(exchange, &request);
+	if (reason != REASON_NONE) {
+		refuse(exchange, reason);
 		return;
 	}
 	exchange->state = EXCHANGE_RELAYING;
@@ -387,7 +430,7 @@ takes_request(struct exchange *exchange)
 
 /* It may leave: its row, and a connection at the same time. */
 static void
-let_through(struct exchange *exchange)
+put_intent(struct exchange *exchange)
 {
 	struct sink *sink = exchange->flow->plane->sink;
 	struct record_request row;
@@ -399,6 +442,9 @@ let_through(struct exchange *exchange)
 	row = row_of(exchange, REASON_NONE);
 	row.bytes_out = -1;
 	row.bytes_in = -1;
+	/* What it will go along with, or it will not go. */
+	if (exchange->loan.lent != NULL)
+		row.cred = exchange->loan.question.credential;
 	if (!sink_is_open(sink) ||
 	    record_intent(exchange->flow, &row, &exchange->row) != STATUS_OK) {
 		refuse(exchange, REASON_AUDIT_UNAVAILABLE);
@@ -407,6 +453,96 @@ let_through(struct exchange *exchange)
 	exchange->waits_for_row = true;
 	exchange->intent_seq = 0;
 	find_client(exchange);
+}
+
+/* ---- the credential ---- */
+
+static struct exchange *
+of_loan(struct grants_loan *loan)
+{
+	return (
+	    struct exchange *)((char *)loan - offsetof(struct exchange, loan));
+}
+
+static void
+on_lent(struct grants_loan *loan, const char *why)
+{
+	struct exchange *exchange = of_loan(loan);
+
+	if (why == NULL)
+		put_intent(exchange);
+	else
+		refuse_credential(exchange, why);
+}
+
+static void
+on_revoked(struct grants_loan *loan)
+{
+	struct exchange *exchange = of_loan(loan);
+
+	if (exchange->waits_for_row) {
+		/* Its end is told behind its beginning; it is told of once. */
+		grants_return(loan);
+		exchange->failed = REASON_REVOKED;
+	} else if (exchange->responded) {
+		finish(exchange, REASON_REVOKED, LEG_RESET, LEG_RESET);
+	} else {
+		refuse(exchange, REASON_REVOKED);
+	}
+}
+
+static void
+fill_question(struct exchange *exchange, const struct rule *rule)
+{
+	const struct flow *flow = exchange->flow;
+	struct grant_question *question = &exchange->loan.question;
+
+	*question = (struct grant_question){ .port = flow->wanted.port,
+		.tls = flow->protocol == SNIFF_TLS };
+	memcpy(question->credential, rule->credential,
+	    strlen(rule->credential) + 1);
+	if (flow->by_name)
+		memcpy(question->host, flow->host.text,
+		    (size_t)flow->host.length + 1);
+	else
+		address_print(&flow->wanted.address, question->host);
+}
+
+/* By its rule's credential, if it has one; then its row. */
+static void
+let_through(struct exchange *exchange)
+{
+	struct grants *grants = exchange->flow->plane->grants;
+	const struct rule *rule = verdict_credential(&exchange->verdict);
+
+	if (rule == NULL) {
+		put_intent(exchange);
+		return;
+	}
+	exchange->state = EXCHANGE_GRANTING;
+	exchange->loan.on_lent = on_lent;
+	exchange->loan.on_revoked = on_revoked;
+	fill_question(exchange, rule);
+	if (grants == NULL) {
+		refuse_credential(exchange, "this run has no broker");
+		return;
+	}
+	if (!exchange->loan.question.tls && !rule->clear) {
+		refuse_credential(exchange,
+		    "it does not travel in the clear unless its rule says "
+		    "\"clear\": true");
+		return;
+	}
+	switch (grants_borrow(grants, &exchange->loan)) {
+	case STATUS_OK:
+		put_intent(exchange);
+		break;
+	case STATUS_AGAIN:
+		break;
+	default:
+		refuse_credential(exchange, "the broker cannot be asked");
+		break;
+	}
 }
 
 static void begin(struct exchange *exchange);
@@ -591,7 +727,8 @@ exchange_is_relaying(const struct exchange *exchange)
 bool
 exchange_is_held(const struct exchange *exchange)
 {
-	return exchange->state == EXCHANGE_CONSENTING;
+	return exchange->state == EXCHANGE_CONSENTING ||
+	       exchange->state == EXCHANGE_GRANTING;
 }
 
 bool

@@ -2,10 +2,13 @@
  * exchange - one request between two legs: judged, recorded, only then
  * relayed.
  *
- *   HEAD -> JUDGED -> CONSENTING -> RECORDING -> RELAYING -> DONE, or REFUSED
+ *   HEAD -> JUDGED -> CONSENTING -> GRANTING -> RECORDING -> RELAYING -> DONE,
+ *   or REFUSED
  *
- * A rule that asks holds it in CONSENTING until a person has answered; what
- * was not asked about passes that state by.
+ * A rule that asks holds it in CONSENTING until a person has answered, one
+ * that names a credential in GRANTING until that is lent; what has neither
+ * passes both by.  A credential that cannot be had is a refusal, and never a
+ * request without it; one that is revoked takes the request with it.
  *
  * This is the one place that keeps the promise: no byte of a request leaves
  * before the writer has accepted its row.  While the row is on its way, the
@@ -48,7 +51,10 @@ void exchange_judge_again(struct exchange *exchange);
 /* Whether the request is on its way, so that its body may follow. */
 bool exchange_is_relaying(const struct exchange *exchange);
 
-/* Whether a person is asked: a client that leaves meanwhile gives up. */
+/*
+ * Whether a person, or the broker, is asked: a client that leaves meanwhile
+ * gives up.
+ */
 bool exchange_is_held(const struct exchange *exchange);
 
 /* Whether the head of the request is not needed any more. */

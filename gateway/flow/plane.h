@@ -9,6 +9,7 @@
 struct caller;
 struct carriers;
 struct consent;
+struct grants;
 struct inside;
 struct loop;
 struct names;
@@ -33,6 +34,7 @@ struct plane {
 	struct carriers *carriers;
 	struct table *table;
 	struct consent *consent;
+	struct grants *grants; /* NULL: this run has no credentials */
 	struct caller *caller; /* NULL: nobody tells who asks */
 };
 

@@ -243,6 +243,8 @@ describe_request(const struct flow *flow, const struct record_request *request,
 	event.object = request->object;
 	put_outcome(request->verdict, request->reason, &event);
 	name_rule(request->verdict, &event);
+	if (request->cred != NULL)
+		event.cred = cursor_of_text(request->cred);
 	return event;
 }
 
@@ -255,6 +257,9 @@ record_intent(struct flow *flow, const struct record_request *request,
 
 	event.kind = EVENT_HTTP_INTENT;
 	event.wait = EVENT_WAIT_COMMIT;
+	/* A credential is used: no power cut may forget it. */
+	if (request->cred != NULL)
+		event.wait = EVENT_WAIT_DISK;
 	if (request->ask[0] != '\0') {
 		/* A person's yes is used up: no power cut may forget it. */
 		event.wait = EVENT_WAIT_DISK;

@@ -28,6 +28,7 @@ struct record_request {
 	struct cursor method;
 	struct cursor object; /* path and names of query keys */
 	const struct verdict *verdict;
+	const char *cred; /* that goes along, or NULL */
 	const char *ask; /* the question that it waited for or used; or "" */
 	enum reason reason;
 	const char *cause; /* in words, or "" */

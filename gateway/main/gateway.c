@@ -1,7 +1,8 @@
 /*
  * exeat-gateway - the data plane of one run.
  *
- * Descriptors: 3 the parent, 4 the launcher, 5 the audit writer.  Stages:
+ * Descriptors: 3 the parent, 4 the launcher, 5 the audit writer, 6 the broker,
+ * if the run has one.  Stages:
  *   warm     open nothing that belongs to a run; fork the lookout, which is
  *            what may still read /proc when we may not
  *   load     take the layers and the order, make the run's authority
@@ -17,6 +18,7 @@
 #include "schema/status.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +30,7 @@ enum {
 	FD_PARENT = 3,
 	FD_HANDOFF = 4,
 	FD_AUDIT = 5,
+	FD_BROKER = 6,
 	EXIT_OURS = 125
 };
 
@@ -72,11 +75,12 @@ ignore_signals(void)
 }
 
 static int
-serve(int lookout)
+serve(int lookout, int broker)
 {
-	struct parent_channels channels = {
-		.parent = FD_PARENT, .handoff = FD_HANDOFF, .lookout = lookout
-	};
+	struct parent_channels channels = { .parent = FD_PARENT,
+		.handoff = FD_HANDOFF,
+		.lookout = lookout,
+		.broker = broker };
 	struct loop *loop = loop_new();
 	struct sink *sink = NULL;
 	struct parent *parent = NULL;
@@ -105,6 +109,8 @@ int
 main(int argc, char **argv)
 {
 	enum log_level level = LOG_LEVEL_WARNING;
+	/* Asked before anything is opened that could get its number. */
+	int broker = fcntl(FD_BROKER, F_GETFD) >= 0 ? FD_BROKER : -1;
 	int lookout = -1;
 
 	if (argc == 3 && strcmp(argv[1], "--log") == 0) {
@@ -123,5 +129,5 @@ main(int argc, char **argv)
 	if (lookout_start(&lookout) != STATUS_OK)
 		log_warning("which program connects cannot be told: %s",
 		    strerror(errno));
-	return serve(lookout);
+	return serve(lookout, broker);
 }

@@ -18,7 +18,8 @@ import tempfile
 import threading
 import unittest
 
-PROGRAMS = ("exeat", "exeat-launch", "exeat-gateway", "exeat-audit")
+PROGRAMS = ("exeat", "exeat-launch", "exeat-gateway", "exeat-audit",
+            "exeat-broker", "exeat-fetch")
 SOME_USER = 61234
 HERE = os.path.dirname(os.path.abspath(__file__))
 

@@ -1,0 +1,356 @@
+#!/usr/bin/python3 -I
+"""Credentials that are put in on the way out; cases of user reports by id."""
+import base64
+import json
+import os
+import re
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from world import World, answer, become_ordinary, receive_head  # noqa: E402
+
+SECRET = "s3cr3t-of-the-api"
+
+
+class Lender(World):
+    """A credential file beside the policy, in a folder of the owner's."""
+
+    def setUp(self):
+        super().setUp()
+        self.keys = os.path.join(self.folder, "keys")
+        os.mkdir(self.keys, 0o700)
+        self.secret("key", SECRET)
+
+    def secret(self, name, text, mode=0o600):
+        path = os.path.join(self.keys, name)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w") as out:
+            out.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def credentials(self, credentials, **top):
+        return ("--credentials", self.secret("credentials.json", json.dumps(
+            {"version": 1, "credentials": credentials, **top})))
+
+    def bearer(self, *origins, **more):
+        return {"kind": "bearer", "source": {"file": "key"},
+                "hosts": ["api.test:%d" % origin.port for origin in origins],
+                **more}
+
+    def lent(self, credential, origin, rule, script, *words):
+        """Runs a script with one credential "api"; gives what it printed."""
+        code, out, err = self.run_box(
+            [rule], "python3", "-I", "-c", self.prelude() + script,
+            *map(str, words or [origin.port]),
+            options=self.credentials({"api": credential}))
+        self.assertEqual(code, 0, err + out)
+        return out.strip()
+
+    def prelude(self):
+        from world import PRELUDE
+        return PRELUDE
+
+
+def field(head, name):
+    """All values of a field, in order."""
+    return re.findall(rb"(?im)^%s: *([^\r\n]*)" % re.escape(name.encode()),
+                      head)
+
+
+class Placement(Lender):
+    def test_every_static_kind_has_its_place(self):
+        # C03
+        pair = base64.b64encode(("me:" + SECRET).encode())
+        kinds = {
+            "bearer": ({"kind": "bearer"}, "authorization",
+                       b"Bearer " + SECRET.encode()),
+            "token": ({"kind": "bearer", "scheme": "token"}, "authorization",
+                      b"token " + SECRET.encode()),
+            "basic": ({"kind": "basic", "user": "me"}, "authorization",
+                      b"Basic " + pair),
+            "header": ({"kind": "header", "header": "x-api-key"}, "x-api-key",
+                       SECRET.encode()),
+            "gitlab": ({"kind": "header", "header": "PRIVATE-TOKEN"},
+                       "private-token", SECRET.encode()),
+            "query": ({"kind": "query", "query": "key"}, None, None),
+        }
+        origin = self.origin()
+        rules = [self.rule(name, "api.test", origin, path=["/" + name],
+                           credential=name) for name in kinds]
+        options = self.credentials({
+            name: {**kind, "source": {"file": "key"},
+                   "hosts": ["api.test:%d" % origin.port]}
+            for name, (kind, _, _) in kinds.items()})
+        code, out, err = self.run_box(
+            rules, "python3", "-I", "-c", self.prelude() +
+            "for name in words[1:]:\n"
+            "    print(fetch('https://api.test:%s/%s?a=1' % (words[0], name),"
+            " headers={'Authorization': 'Bearer mine', 'X-Api-Key': 'mine',"
+            " 'Private-Token': 'mine'}))",
+            str(origin.port), *kinds, options=options)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(out.count("(200, 'hello\\n')"), len(kinds), out)
+        for head, (name, (_, where, value)) in zip(origin.heard,
+                                                   kinds.items()):
+            self.assertNotIn(b"mine", head)
+            if where is None:
+                self.assertTrue(head.startswith(
+                    b"GET /query?a=1&key=%s HTTP/1.1\r\n" % SECRET.encode()),
+                    head)
+            else:
+                self.assertEqual(field(head, where), [value])
+        for kind in ("http_intent", "http"):
+            rows = self.rows("kind = '%s'" % kind)
+            self.assertEqual([row["cred"] for row in rows], list(kinds))
+        self.assertEqual(
+            [row["cred"] for row in self.rows("kind = 'cred_mint'")],
+            list(kinds))
+
+    def test_one_question_for_a_lease(self):
+        origin = self.origin()
+        self.lent(self.bearer(origin), origin,
+                  self.rule("o", "api.test", origin, credential="api"),
+                  "for i in range(20):\n"
+                  "    assert fetch('https://api.test:%s/' % words[0])[0]"
+                  " == 200")
+        self.assertEqual(len(origin.heard), 20)
+        for head in origin.heard:
+            self.assertEqual(field(head, "authorization"),
+                             [b"Bearer " + SECRET.encode()])
+        self.assertEqual(len(self.rows("kind = 'cred_mint'")), 1)
+
+    def test_first_request_has_it_and_so_has_the_retry(self):
+        # C01: git and others send theirs only when they are asked to.
+        def serve(peer):
+            for status in (b"401 Unauthorized", b"200 OK"):
+                head, _ = receive_head(peer)
+                heard.append(head)
+                peer.sendall(b"HTTP/1.1 %s\r\nWWW-Authenticate: Basic "
+                             b"realm=\"r\"\r\nContent-Length: 0\r\n\r\n"
+                             % status)
+        heard = []
+        origin = self.origin(serve=serve)
+        out = self.lent(
+            {**self.bearer(origin), "kind": "basic", "user": "git"}, origin,
+            self.rule("o", "api.test", origin, credential="api"),
+            "c = http.client.HTTPSConnection('api.test', int(words[0]),"
+            " context=ssl.create_default_context())\n"
+            "for i in (None, 'Basic bWluZTptaW5l'):\n"
+            "    c.request('GET', '/', headers={'Authorization': i} if i"
+            " else {})\n"
+            "    r = c.getresponse(); r.read(); print(r.status)")
+        self.assertEqual(out.split(), ["401", "200"])
+        want = b"Basic " + base64.b64encode(("git:" + SECRET).encode())
+        for head in heard:
+            self.assertEqual(field(head, "authorization"), [want])
+
+    def test_large_upload_has_it_in_its_head(self):
+        # C06, C04: the head is final before the first byte, lengths as told.
+        def serve(peer):
+            head, rest = receive_head(peer)
+            heard.append(head)
+            got = len(rest)
+            while got < 64 << 20:
+                more = peer.recv(1 << 20)
+                if not more:
+                    return
+                got += len(more)
+            answer(peer, b"%d" % got)
+        heard = []
+        origin = self.origin(serve=serve)
+        out = self.lent(
+            self.bearer(origin), origin,
+            self.rule("o", "api.test", origin, credential="api",
+                      access="write"),
+            "print(fetch('https://api.test:%s/' % words[0],"
+            " bytes(64 << 20)))")
+        self.assertEqual(out, "(200, '67108864')")
+        self.assertEqual(field(heard[0], "authorization"),
+                         [b"Bearer " + SECRET.encode()])
+        self.assertEqual(field(heard[0], "content-length"), [b"67108864"])
+
+    def test_forwarding_fields_of_the_sandbox_change_nothing(self):
+        # C25
+        origin, other = self.origin(), self.origin()
+        self.lent(self.bearer(origin), origin,
+                  self.rule("o", "api.test", origin, credential="api"),
+                  "fetch('https://api.test:%s/' % words[0], headers={"
+                  "'X-Forwarded-Host': 'b.test', 'Forwarded': 'host=b.test',"
+                  "'X-Original-URL': '/other', 'X-Host': 'b.test'})")
+        self.assertEqual((len(origin.heard), other.count), (1, 0))
+
+    def test_query_keys_of_the_sandbox_go_however_they_are_spelled(self):
+        origin = self.origin()
+        self.lent({**self.bearer(origin), "kind": "query", "query": "key"},
+                  origin,
+                  self.rule("o", "api.test", origin, credential="api"),
+                  "fetch('https://api.test:%s/p?key=mine&a=key&%%6bey=mine"
+                  "&ke%%79&b=2&keys=3' % words[0])")
+        self.assertTrue(origin.heard[0].startswith(
+            b"GET /p?a=key&b=2&keys=3&key=%s HTTP/1.1" % SECRET.encode()),
+            origin.heard[0])
+        self.assertNotIn(SECRET, str(self.rows()))
+
+
+class Elsewhere(Lender):
+    def test_redirect_elsewhere_goes_without_it(self):
+        # C21: two hosts in the credential; a third one gets nothing.
+        def serve(peer):
+            head, _ = receive_head(peer)
+            heard.append(head)
+            peer.sendall(b"HTTP/1.1 302 Found\r\nLocation: https://b.test:%d/"
+                         b"\r\nContent-Length: 0\r\n\r\n" % other.port)
+        heard = []
+        other, origin = self.origin(), self.origin(serve=serve)
+        credential = self.bearer(origin)
+        credential["hosts"].append("a.test:%d" % origin.port)
+        out = self.lent(
+            credential, origin,
+            {**self.rule("o", "api.test", origin, other, credential="api"),
+             "host": ["api.test", "a.test", "b.test"]},
+            "for host in ('api.test', 'a.test'):\n"
+            "    print(fetch('https://%s:%s/' % (host, words[0])))")
+        self.assertEqual(out.count("(502"), 2, out)
+        self.assertEqual(out.count('"reason":"credential_unavailable"'), 2,
+                         out)
+        self.assertEqual([field(head, "authorization") for head in heard],
+                         [[b"Bearer " + SECRET.encode()]] * 2)
+        # Nothing was forwarded.
+        self.assertEqual(other.heard, [])
+        rows = self.rows("kind = 'http' AND host = 'b.test'")
+        self.assertEqual([(row["reason"], row["status"], row["cred"])
+                          for row in rows],
+                         [("credential_unavailable", 502, None)] * 2)
+        self.assertIn("not for this host", rows[0]["detail"])
+
+    def test_a_rule_without_credential_goes_without_one(self):
+        origin = self.origin()
+        self.lent(self.bearer(origin), origin,
+                  self.rule("o", "api.test", origin, path=["/with"],
+                            credential="api"),
+                  "print(fetch('https://api.test:%s/without' % words[0]))")
+        self.assertEqual(origin.heard, [])
+        code, out, err = self.run_box(
+            [self.rule("o", "api.test", origin, path=["/with"],
+                       credential="api"),
+             self.rule("p", "api.test", origin, path=["/without"])],
+            "python3", "-I", "-c", self.prelude() +
+            "fetch('https://api.test:%s/without' % words[0],"
+            " headers={'Authorization': 'Bearer mine'})", str(origin.port),
+            options=self.credentials({"api": self.bearer(origin)}))
+        self.assertEqual(field(origin.heard[0], "authorization"),
+                         [b"Bearer mine"], err)
+
+    def test_clear_text_only_when_the_rule_says_so(self):
+        # C11
+        origin = self.origin(tls=False)
+        script = "print(fetch('http://api.test:%s/' % words[0]))"
+        rule = self.rule("o", "api.test", origin, ca=False, credential="api")
+        out = self.lent(self.bearer(origin), origin, rule, script)
+        self.assertIn("credential_unavailable", out)
+        self.assertIn("does not travel in the clear", out)
+        self.assertEqual(origin.heard, [])
+        out = self.lent(self.bearer(origin), origin, {**rule, "clear": True},
+                        script)
+        self.assertEqual(out, "(200, 'hello\\n')")
+        self.assertEqual(field(origin.heard[0], "authorization"),
+                         [b"Bearer " + SECRET.encode()])
+
+    def test_absolute_form_is_the_same(self):
+        # C18
+        origin = self.origin()
+        self.lent(
+            self.bearer(origin), origin,
+            self.rule("o", "api.test", origin, credential="api"),
+            "talk('api.test', words[0], ('GET https://api.test:%s/x HTTP/1.1"
+            "\\r\\nHost: api.test:%s\\r\\nAuthorization: Bearer mine\\r\\n"
+            "Connection: close\\r\\n\\r\\n' % (words[0], words[0])).encode(),"
+            " tls='api.test')")
+        self.assertTrue(origin.heard[0].startswith(b"GET /x HTTP/1.1"))
+        self.assertEqual(field(origin.heard[0], "authorization"),
+                         [b"Bearer " + SECRET.encode()])
+
+
+class Begin(Lender):
+    """What keeps a run with a credential from beginning."""
+
+    def refused(self, *expected, rule=None, options=(), **more):
+        origin = self.origin()
+        rule = rule or self.rule("o", "api.test", origin, credential="api")
+        code, out, err = self.run_box([rule], "true", options=options)
+        self.assertEqual(code, 125, err)
+        for text in expected:
+            self.assertIn(text, err)
+        self.assertNotIn(SECRET, err)
+
+    def one(self, **more):
+        return self.credentials({"api": {
+            "kind": "bearer", "hosts": ["api.test"],
+            "source": {"file": "key"}, **more}})
+
+    def test_no_file(self):
+        self.refused("credential file", "cannot be opened")
+
+    def test_file_open_to_others(self):
+        options = self.one()
+        os.chmod(options[1], 0o640)
+        self.refused("it is open to others", options=options)
+
+    def test_file_in_the_workspace(self):
+        path = os.path.join(self.workspace, "credentials.json")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as out:
+            out.write('{"version": 1, "credentials": {}}')
+        self.refused("the sandbox could read it",
+                     options=("--credentials", path))
+
+    def test_secret_in_the_workspace(self):
+        path = os.path.join(self.workspace, "key")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as out:
+            out.write(SECRET)
+        self.refused("the sandbox could read it",
+                     options=self.one(source={"file": path}))
+
+    def test_secret_behind_a_link(self):
+        os.symlink("key", os.path.join(self.keys, "link"))
+        self.refused("it cannot be opened",
+                     options=self.one(source={"file": "link"}))
+
+    def test_empty_secret(self):
+        self.secret("empty", "\n")
+        self.refused("credentials.json:1:", "it is empty",
+                     options=self.one(source={"file": "empty"}))
+
+    def test_unknown_credential(self):
+        self.refused("the policy names the credential api", options=(
+            self.credentials({"other": {
+                "kind": "bearer", "hosts": ["api.test"],
+                "source": {"file": "key"}}})))
+
+    def test_every_problem_with_its_place(self):
+        self.refused(
+            "credentials.json:1:", "is no kind of credential",
+            "means nothing here",
+            options=self.credentials({"api": {"kind": "magic"}}, colour=1))
+
+    def test_environment_and_descriptor(self):
+        origin = self.origin()
+        self.environment["THE_KEY"] = SECRET
+        out = self.lent({**self.bearer(origin), "source": {"env": "THE_KEY"}},
+                        origin,
+                        self.rule("o", "api.test", origin, credential="api"),
+                        "import os\nprint(fetch('https://api.test:%s/' %"
+                        " words[0]), os.environ.get('THE_KEY'))")
+        self.assertEqual(out, "(200, 'hello\\n') None")
+        self.assertEqual(field(origin.heard[0], "authorization"),
+                         [b"Bearer " + SECRET.encode()])
+        del self.environment["THE_KEY"]
+        self.refused("there is no such variable",
+                     options=self.one(source={"env": "THE_KEY"}))
+        self.refused("left no such descriptor open",
+                     options=self.one(source={"fd": 9}))
+
+
+if __name__ == "__main__":
+    become_ordinary()
+    unittest.main()
