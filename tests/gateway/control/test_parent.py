@@ -35,7 +35,7 @@ def layer(name=b"a", text=POLICY):
 
 
 def begin(run=b"run-x"):
-    return block(run) + bytes(range(16))
+    return block(run) + bytes(range(16)) + b"\0"
 
 
 def offer(mode=0):
