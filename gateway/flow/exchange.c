@@ -391,6 +391,7 @@ judge(struct exchange *exchange)
 	if (flow_is_condemned(flow)) {
 		keep_judge(exchange, flow->judge);
 		exchange->verdict = flow->verdict;
+		note_cause(exchange, flow->cause);
 		return flow->reason;
 	}
 	keep_judge(exchange, flow->plane->run->stack);
@@ -404,6 +405,7 @@ takes_request(struct exchange *exchange)
 {
 	struct flow *flow = exchange->flow;
 	struct budget_over over = { .kind = QUOTA_KIND_COUNT };
+	char words[BUDGET_WORDS_MAX];
 
 	/* What we answer ourselves, and what is only observed, has none. */
 	if (flow->own_leg != NULL || stack_observes(exchange->judge))
@@ -419,12 +421,12 @@ takes_request(struct exchange *exchange)
 		refuse(exchange, REASON_OVERLOAD);
 		return false;
 	}
-	budget_words(&over, flow->cause);
+	budget_words(&over, words);
+	note_cause(exchange, words);
 	flow->retry_s = over.retry_s;
 	refuse(exchange,
 	    over.kind == QUOTA_REQUESTS ? REASON_RATE : REASON_BUDGET);
 	flow->retry_s = 0;
-	flow->cause[0] = '\0';
 	return false;
 }
 
@@ -774,11 +776,13 @@ cut(void *arg)
 {
 	struct exchange *exchange = arg;
 	struct budget_over over;
+	char words[BUDGET_WORDS_MAX];
 
 	if (exchange->state == EXCHANGE_OVER ||
 	    !budget_is_spent(exchange->claim, &over))
 		return;
-	budget_words(&over, exchange->flow->cause);
+	budget_words(&over, words);
+	note_cause(exchange, words);
 	finish(exchange, REASON_BUDGET, LEG_RESET, LEG_RESET);
 }
 
