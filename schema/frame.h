@@ -30,7 +30,7 @@ enum frame_type {
 
 	/* launcher and gateway: schema/handoff.h */
 	FRAME_HANDOFF_OFFER = 0x0201, /* HANDOFF_FD_COUNT descriptors */
-	FRAME_HANDOFF_TRUST = 0x0281, /* one descriptor: the PEM bundle */
+	FRAME_HANDOFF_TRUST = 0x0281, /* what the sandbox trusts */
 
 	/* parent and launcher: schema/reins.h */
 	FRAME_REINS_GO = 0x0901, /* the command may be started */

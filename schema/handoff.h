@@ -21,6 +21,13 @@ enum handoff_fd {
 	HANDOFF_FD_COUNT
 };
 
+/* The order in which they ride on FRAME_HANDOFF_TRUST. */
+enum handoff_trust {
+	HANDOFF_BUNDLE, /* PEM */
+	HANDOFF_KEYSTORE, /* the same certificates for Java */
+	HANDOFF_TRUST_COUNT
+};
+
 /* How connections are caught; the order of preference. */
 enum handoff_mode {
 	HANDOFF_TPROXY,

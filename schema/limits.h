@@ -154,6 +154,7 @@
 #define LIMIT_OPEN_FILES 1048576
 #define LIMIT_CPU_THOUSANDTHS 4096000 /* more processors than Linux takes */
 #define LIMIT_ETC_BYTES 1048576 /* one file copied into the view's /etc */
+#define LIMIT_AUTHORITY_PEM 8192 /* one certificate of P-256 has 700 */
 #define LIMIT_TRUST_BYTES 4194304 /* the machine's roots are 220 KiB */
 #define LIMIT_SEARCH_DEPTH 32 /* one descriptor each; projects have 10 */
 #define LIMIT_SEARCH_ENTRIES 200000 /* a second's work at most */

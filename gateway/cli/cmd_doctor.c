@@ -10,20 +10,24 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: exeat doctor [--json]\n"
+    "usage: exeat doctor [--trust] [--json]\n"
     "\n"
     "Tries every step that making a sandbox takes, for real, and throws each "
     "away.\n"
     "One line a step: ok, degraded (it works, with less) or missing, with "
     "the cure.\n"
-    "Exits with 0 when a sandbox can be made here, else with 1.\n";
+    "Exits with 0 when a sandbox can be made here, else with 1.\n"
+    "\n"
+    "  --trust   only tell what a sandbox is made to trust, and where its\n"
+    "            programs find that: the files and the variables\n"
+    "  --json    for programs\n";
 
 /* The launcher tries its own steps: nobody else knows what it needs. */
 static int
-probe(bool as_json, int *ret_status, struct problem *reterr)
+probe(const char *what, bool as_json, int *ret_status, struct problem *reterr)
 {
-	const char *argv[] = { "exeat-launch", "--probe",
-		as_json ? "--json" : NULL, NULL };
+	const char *argv[] = { "exeat-launch", what, as_json ? "--json" : NULL,
+		NULL };
 	const char *envp[] = { NULL };
 	struct spawn spawn = { .argv = argv,
 		.envp = envp,
@@ -50,19 +54,26 @@ static int
 run(int argc, char **argv)
 {
 	struct problem problem = { 0 };
-	bool as_json = argc == 2 && strcmp(argv[1], "--json") == 0;
+	const char *what = "--probe";
+	bool as_json = false;
 	int status;
 
-	if (argc == 2 &&
-	    (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-		(void)fputs(usage, stdout);
-		return COMMAND_OK;
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--help") == 0 ||
+		    strcmp(argv[i], "-h") == 0) {
+			(void)fputs(usage, stdout);
+			return COMMAND_OK;
+		}
+		if (strcmp(argv[i], "--trust") == 0) {
+			what = "--trust";
+		} else if (strcmp(argv[i], "--json") == 0) {
+			as_json = true;
+		} else {
+			(void)fputs(usage, stderr);
+			return COMMAND_FAILED;
+		}
 	}
-	if (argc > 1 && !as_json) {
-		(void)fputs(usage, stderr);
-		return COMMAND_FAILED;
-	}
-	if (probe(as_json, &status, &problem) != STATUS_OK) {
+	if (probe(what, as_json, &status, &problem) != STATUS_OK) {
 		(void)fprintf(stderr, "exeat: %s%s%s\n", problem.text,
 		    problem.cure[0] == '\0' ? "" : "; ", problem.cure);
 		return COMMAND_FAILED;

@@ -17,13 +17,13 @@ struct adopt {
 };
 
 static int
-send_trust(struct channel *channel, int bundle)
+send_trust(struct channel *channel, const int trust[HANDOFF_TRUST_COUNT])
 {
 	unsigned char packet[16];
 	struct cursor_writer out =
 	    frame_begin(FRAME_HANDOFF_TRUST, packet, sizeof(packet));
 
-	return channel_send(channel, &out, &bundle, 1);
+	return channel_send(channel, &out, trust, HANDOFF_TRUST_COUNT);
 }
 
 static void
@@ -33,7 +33,7 @@ on_frame(struct channel *channel, const struct frame *frame,
 	struct adopt *adopt = arg;
 	struct handoff_offer offer;
 	struct problem problem = { 0 };
-	int fds[HANDOFF_FD_COUNT], bundle, status;
+	int fds[HANDOFF_FD_COUNT], trust[HANDOFF_TRUST_COUNT], status;
 
 	if (frame->type != FRAME_HANDOFF_OFFER ||
 	    handoff_offer_read(frame->body, &offer) != STATUS_OK) {
@@ -42,7 +42,7 @@ on_frame(struct channel *channel, const struct frame *frame,
 	}
 	for (size_t i = 0; i < HANDOFF_FD_COUNT; i++)
 		fds[i] = fdpass_take(passed, i);
-	status = engine_listen(adopt->engine, fds, &bundle, &problem);
+	status = engine_listen(adopt->engine, fds, trust, &problem);
 	if (status != STATUS_OK) {
 		log_error("the sandbox was not taken over: %s",
 		    status == STATUS_PROBLEM ? problem.text
@@ -50,9 +50,10 @@ on_frame(struct channel *channel, const struct frame *frame,
 		channel_end(channel, status);
 		return;
 	}
-	if (send_trust(channel, bundle) != STATUS_OK)
+	if (send_trust(channel, trust) != STATUS_OK)
 		channel_end(channel, STATUS_CLOSED);
-	(void)close(bundle);
+	for (size_t i = 0; i < HANDOFF_TRUST_COUNT; i++)
+		(void)close(trust[i]);
 }
 
 static void

@@ -201,9 +201,26 @@ watch_callers(struct plane *plane, int diag)
 		log_warning("which program connects cannot be told");
 }
 
+/* What the sandbox shall trust, in every form that programs read. */
+static int
+make_trust(const struct engine *engine, int ret[HANDOFF_TRUST_COUNT],
+    struct problem *reterr)
+{
+	int status = trust_store_bundle(
+	    engine->roots, engine->run.ca, &ret[HANDOFF_BUNDLE], reterr);
+
+	if (status != STATUS_OK)
+		return status;
+	status = trust_store_keystore(
+	    engine->roots, engine->run.ca, &ret[HANDOFF_KEYSTORE], reterr);
+	if (status != STATUS_OK)
+		(void)close(ret[HANDOFF_BUNDLE]);
+	return status;
+}
+
 int
 engine_listen(struct engine *engine, const int fds[HANDOFF_FD_COUNT],
-    int *ret_bundle, struct problem *reterr)
+    int ret_trust[HANDOFF_TRUST_COUNT], struct problem *reterr)
 {
 	struct plane *plane = &engine->plane;
 
@@ -225,8 +242,7 @@ engine_listen(struct engine *engine, const int fds[HANDOFF_FD_COUNT],
 	    fds[HANDOFF_TCP6], reterr);
 	if (engine->accept == NULL)
 		return STATUS_PROBLEM;
-	return trust_store_bundle(
-	    engine->roots, engine->run.ca, ret_bundle, reterr);
+	return make_trust(engine, ret_trust, reterr);
 }
 
 static void

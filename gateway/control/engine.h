@@ -35,11 +35,11 @@ struct engine *engine_start(struct loop *loop, struct sink *sink,
 void engine_free(struct engine *engine);
 
 /*
- * Takes the descriptors of a handoff, also on failure, and gives the trust
- * bundle for the sandbox.  Once only: STATUS_REFUSED afterwards.
+ * Takes the descriptors of a handoff, also on failure, and gives what the
+ * sandbox shall trust.  Once only: STATUS_REFUSED afterwards.
  */
 int engine_listen(struct engine *engine, const int fds[HANDOFF_FD_COUNT],
-    int *ret_bundle, struct problem *reterr) MUST_CHECK;
+    int ret_trust[HANDOFF_TRUST_COUNT], struct problem *reterr) MUST_CHECK;
 
 /*
  * Puts another policy in force; takes the reference, also on failure.  by is

@@ -232,14 +232,16 @@ lay_trust(struct entry *entry, struct problem *reterr)
 {
 	struct report report;
 	struct fdpass fds;
-	int bundle, status;
+	int trust[HANDOFF_TRUST_COUNT], status;
 
 	if (report_receive(entry->control, &report, &fds) != STATUS_OK ||
 	    report.kind != REPORT_TRUST)
 		return problem_set(reterr, "the gateway sent no trust bundle");
-	bundle = fdpass_take(&fds, 0);
-	status = trust_lay(&entry->mounts, bundle, reterr);
-	(void)close(bundle);
+	for (size_t i = 0; i < HANDOFF_TRUST_COUNT; i++)
+		trust[i] = fdpass_take(&fds, i);
+	status = trust_lay(&entry->mounts, trust, reterr);
+	for (size_t i = 0; i < HANDOFF_TRUST_COUNT; i++)
+		(void)close(trust[i]);
 	return status;
 }
 

@@ -35,6 +35,13 @@ static const struct plan_variable defaults[] = {
 	{ "COMPOSER_CAFILE", TRUST_BUNDLE },
 	{ "NIX_SSL_CERT_FILE", TRUST_BUNDLE },
 	{ "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", TRUST_BUNDLE },
+	{ "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", TRUST_BUNDLE },
+	{ "HTTPLIB2_CA_CERTS", TRUST_BUNDLE },
+	{ "PERL_LWP_SSL_CA_FILE", TRUST_BUNDLE },
+	{ "HEX_CACERTS_PATH", TRUST_BUNDLE },
+	/* A Java that brings its own store reads this one all the same. */
+	{ "JAVA_TOOL_OPTIONS", "-Djavax.net.ssl.trustStore=" TRUST_KEYSTORE
+			       " -Djavax.net.ssl.trustStorePassword=changeit" },
 };
 
 #define PROXY "http://exeat.internal:3128"
@@ -135,6 +142,16 @@ environment_build(const struct plan *plan, struct environment *ret)
 	}
 	*ret = environment;
 	return STATUS_OK;
+}
+
+bool
+environment_default(size_t place, const char **ret_name, const char **ret_value)
+{
+	if (place >= DEFAULTS)
+		return false;
+	*ret_name = defaults[place].name;
+	*ret_value = defaults[place].value;
+	return true;
 }
 
 void

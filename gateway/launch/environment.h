@@ -12,6 +12,9 @@
 
 #include "schema/attr.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct plan;
 
 struct environment {
@@ -22,6 +25,10 @@ struct environment {
 int environment_build(const struct plan *plan, struct environment *ret)
     MUST_CHECK;
 void environment_done(struct environment *environment);
+
+/* What is set unless the plan sets it, by its place; false behind the last. */
+bool environment_default(
+    size_t place, const char **ret_name, const char **ret_value);
 
 /* The value of a variable, or NULL; borrows from environment. */
 const char *environment_get(

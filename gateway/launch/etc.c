@@ -35,7 +35,7 @@ static const char *const directories[] = { "/etc/ld.so.conf.d",
 	"/etc/alternatives", "/etc/terminfo", "/etc/fonts", "/etc/perl",
 	"/etc/dpkg", "/etc/groff", "/etc/vim", "/etc/xml", "/etc/sgml",
 	"/etc/apt/sources.list.d", "/etc/apt/trusted.gpg.d",
-	"/etc/apt/preferences.d" };
+	"/etc/apt/preferences.d", "/etc/chromium.d" };
 
 /* The same, by how their names begin: there is one a version. */
 static const char *const families[] = { "java", "python", "maven" };

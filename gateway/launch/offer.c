@@ -23,7 +23,8 @@ offer_send(int gateway, const int *fds, struct problem *reterr)
 }
 
 int
-offer_answer(int gateway, int *ret_bundle, struct problem *reterr)
+offer_answer(
+    int gateway, int ret_trust[HANDOFF_TRUST_COUNT], struct problem *reterr)
 {
 	unsigned char packet[64];
 	struct frame frame;
@@ -39,11 +40,12 @@ offer_answer(int gateway, int *ret_bundle, struct problem *reterr)
 		    reterr, "the gateway left before the sandbox began");
 	if (frame_parse(packet, length, &frame) != STATUS_OK ||
 	    frame.type != FRAME_HANDOFF_TRUST ||
-	    !cursor_is_empty(&frame.body) || fds.count != 1) {
+	    !cursor_is_empty(&frame.body) || fds.count != HANDOFF_TRUST_COUNT) {
 		fdpass_done(&fds);
 		return problem_set(
 		    reterr, "the gateway's answer does not read");
 	}
-	*ret_bundle = fdpass_take(&fds, 0);
+	for (size_t i = 0; i < HANDOFF_TRUST_COUNT; i++)
+		ret_trust[i] = fdpass_take(&fds, i);
 	return STATUS_OK;
 }

@@ -12,8 +12,8 @@
 /* fds: HANDOFF_FD_COUNT of them, which stay the caller's. */
 int offer_send(int gateway, const int *fds, struct problem *reterr) MUST_CHECK;
 
-/* Takes one frame, which must be the trust bundle; gives its descriptor. */
-int offer_answer(int gateway, int *ret_bundle, struct problem *reterr)
-    MUST_CHECK;
+/* Takes one frame, which must be what to trust; gives its descriptors. */
+int offer_answer(int gateway, int ret_trust[HANDOFF_TRUST_COUNT],
+    struct problem *reterr) MUST_CHECK;
 
 #endif

@@ -41,7 +41,7 @@ static_assert(sizeof(stage_names) / sizeof(stage_names[0]) == STAGE_COUNT,
 
 static const unsigned char descriptors[] = {
 	[REPORT_GO] = 0,
-	[REPORT_TRUST] = 1,
+	[REPORT_TRUST] = HANDOFF_TRUST_COUNT,
 	[REPORT_RUN] = 0,
 	[REPORT_SIGNAL] = 0,
 	[REPORT_SIGNAL_GROUP] = 0,

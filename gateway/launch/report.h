@@ -50,7 +50,7 @@ const char *stage_name(enum stage stage);
 enum report_kind {
 	/* to the inside */
 	REPORT_GO, /* the ids are mapped */
-	REPORT_TRUST, /* one descriptor: the PEM bundle */
+	REPORT_TRUST, /* HANDOFF_TRUST_COUNT descriptors */
 	REPORT_RUN, /* the command may be executed */
 	REPORT_SIGNAL, /* value: the number, for the command */
 	REPORT_SIGNAL_GROUP, /* the same, for its process group */

@@ -305,8 +305,8 @@ take_trust(struct watch *watch)
 {
 	struct report report = { .kind = REPORT_TRUST, .stage = STAGE_TRUST };
 	struct problem problem = { 0 };
-	int bundle = -1;
-	int status = offer_answer(watch->gateway, &bundle, &problem);
+	int trust[HANDOFF_TRUST_COUNT] = { -1, -1 };
+	int status = offer_answer(watch->gateway, trust, &problem);
 
 	if (status == STATUS_AGAIN)
 		return;
@@ -315,8 +315,9 @@ take_trust(struct watch *watch)
 		    &problem, "the gateway answered what nobody asked");
 	/* An inside that is gone has said why: that is read, and told. */
 	if (status == STATUS_OK)
-		status = report_send(watch->entered.control, &report, &bundle);
-	fd_done(&bundle);
+		status = report_send(watch->entered.control, &report, trust);
+	for (size_t i = 0; i < HANDOFF_TRUST_COUNT; i++)
+		fd_done(&trust[i]);
 	if (status == STATUS_CLOSED)
 		return;
 	if (status != STATUS_OK && status != STATUS_PROBLEM)

@@ -10,6 +10,7 @@
 #include "gateway/launch/outcome.h"
 #include "gateway/launch/plan.h"
 #include "gateway/launch/probe.h"
+#include "gateway/launch/trusted.h"
 #include "gateway/launch/watch.h"
 #include "gateway/proc/log.h"
 #include "schema/limits.h"
@@ -33,7 +34,8 @@ enum {
 };
 
 static const char help[] =
-    "usage: exeat-launch [--probe [--json] | --version | --help]\n"
+    "usage: exeat-launch [--probe [--json] | --trust [--json] | --version |\n"
+    "                     --help]\n"
     "\n"
     "Makes the sandbox of one run.  It is started by \"exeat run\", which "
     "gives it a\n"
@@ -166,6 +168,11 @@ main(int argc, char **argv)
 	if (argc >= 2 && strcmp(argv[1], "--probe") == 0)
 		return probe_all(argc == 3 && strcmp(argv[2], "--json") == 0,
 			   STDOUT_FILENO)
+			   ? 0
+			   : 1;
+	if (argc >= 2 && strcmp(argv[1], "--trust") == 0)
+		return trusted_print(
+			   argc == 3 && strcmp(argv[2], "--json") == 0)
 			   ? 0
 			   : 1;
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {

@@ -1,5 +1,6 @@
 #include "gateway/tls/trust_store.h"
 
+#include "gateway/tls/jks.h"
 #include "gateway/tls/run_ca.h"
 #include "schema/limits.h"
 #include "schema/problem.h"
@@ -216,24 +217,71 @@ write_all(int fd, struct cursor text)
 	return STATUS_OK;
 }
 
-int
-trust_store_bundle(const struct trust_store *store, const struct run_ca *ca,
-    int *ret_fd, struct problem *reterr)
+/* A memfd with the texts, that nobody can change any more. */
+static int
+seal(const struct cursor *texts, size_t count, int *ret_fd,
+    struct problem *reterr)
 {
 	ON_SCOPE_EXIT(fd_done)
 	int fd = memfd_create("exeat-trust", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)
 		return problem_errno(reterr, "cannot make the trust bundle");
-	if (store != NULL &&
-	    write_all(fd, trust_store_roots(store)) != STATUS_OK)
-		return problem_errno(reterr, "cannot write the trust bundle");
-	if (write_all(fd, run_ca_pem(ca)) != STATUS_OK)
-		return problem_errno(reterr, "cannot write the trust bundle");
+	for (size_t i = 0; i < count; i++)
+		if (write_all(fd, texts[i]) != STATUS_OK)
+			return problem_errno(
+			    reterr, "cannot write the trust bundle");
 	if (fcntl(fd, F_ADD_SEALS,
 		F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0 ||
 	    lseek(fd, 0, SEEK_SET) < 0)
 		return problem_errno(reterr, "cannot seal the trust bundle");
 	*ret_fd = steal_fd(&fd);
 	return STATUS_OK;
+}
+
+#define TEXTS 2 /* the roots and the authority */
+
+static void
+gather(const struct trust_store *store, const struct run_ca *ca,
+    struct cursor ret[TEXTS])
+{
+	ret[0] = store == NULL ? cursor_of(NULL, 0) : trust_store_roots(store);
+	ret[1] = run_ca_pem(ca);
+}
+
+int
+trust_store_bundle(const struct trust_store *store, const struct run_ca *ca,
+    int *ret_fd, struct problem *reterr)
+{
+	struct cursor texts[TEXTS];
+
+	gather(store, ca, texts);
+	return seal(texts, TEXTS, ret_fd, reterr);
+}
+
+int
+trust_store_keystore(const struct trust_store *store, const struct run_ca *ca,
+    int *ret_fd, struct problem *reterr)
+{
+	struct cursor texts[TEXTS], written;
+	struct cursor_writer out;
+	unsigned char *bytes;
+	size_t size;
+	int status;
+
+	gather(store, ca, texts);
+	size = texts[0].left + texts[1].left + JKS_MORE;
+	bytes = malloc(size);
+	if (bytes == NULL)
+		return problem_set(reterr, "no memory for a key store");
+	out = cursor_writer_of(bytes, size);
+	status = jks_write(texts, TEXTS, &out);
+	written = cursor_of(bytes, out.used);
+	if (status == STATUS_OK)
+		status = seal(&written, 1, ret_fd, reterr);
+	else
+		status = problem_set(
+		    reterr, "cannot make a key store: %s", status_name(status));
+	free(bytes);
+	return status;
 }

@@ -36,4 +36,8 @@ struct cursor trust_store_roots(const struct trust_store *store);
 int trust_store_bundle(const struct trust_store *store, const struct run_ca *ca,
     int *ret_fd, struct problem *reterr) MUST_CHECK;
 
+/* The same for Java; see jks. */
+int trust_store_keystore(const struct trust_store *store,
+    const struct run_ca *ca, int *ret_fd, struct problem *reterr) MUST_CHECK;
+
 #endif

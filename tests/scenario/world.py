@@ -181,21 +181,21 @@ class World(unittest.TestCase):
             rule["upstream_ca"] = os.path.join(self.shared, "ca.pem")
         return rule
 
-    def start(self, rules, *command, options=()):
+    def start(self, rules, *command, options=(), prefix=()):
         path = os.path.join(self.folder, "policy.json")
         with open(path, "w") as out:
             json.dump(rules if isinstance(rules, dict)
                       else {"version": 1, "rules": rules}, out)
         return subprocess.Popen(
-            [os.path.join(self.bin, "exeat"), "run", "--policy", path,
+            [*prefix, os.path.join(self.bin, "exeat"), "run", "--policy", path,
              "--audit", self.database, "--workspace", self.workspace,
              *options, "--", *command],
             env=self.environment, cwd=self.workspace, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
 
-    def run_box(self, rules, *command, options=()):
-        process = self.start(rules, *command, options=options)
+    def run_box(self, rules, *command, **more):
+        process = self.start(rules, *command, **more)
         out, err = process.communicate(timeout=240)
         return process.returncode, out, err
 

@@ -164,6 +164,7 @@ answer_offer(struct fake *fake)
 	struct cursor_writer out =
 	    frame_begin(FRAME_HANDOFF_TRUST, packet, sizeof(packet));
 	int bundle = memfd_create("trust", MFD_CLOEXEC), status;
+	int trust[HANDOFF_TRUST_COUNT];
 
 	if (bundle < 0)
 		die("memfd");
@@ -178,7 +179,10 @@ answer_offer(struct fake *fake)
 		if (bundle < 0)
 			die(fake->bundle);
 	}
-	status = fdpass_send(fake->channel, packet, out.used, &bundle, 1);
+	trust[HANDOFF_BUNDLE] = bundle;
+	trust[HANDOFF_KEYSTORE] = bundle;
+	status = fdpass_send(
+	    fake->channel, packet, out.used, trust, HANDOFF_TRUST_COUNT);
 	/* A launcher that failed meanwhile has told why. */
 	if (status != STATUS_OK && status != STATUS_CLOSED)
 		die("trust");

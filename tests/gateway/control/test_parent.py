@@ -239,7 +239,7 @@ class Parent(unittest.TestCase):
         self.gateway.send(OFFER, offer(), self.listeners(),
                           on=self.gateway.launcher)
         kind, body, fds = self.gateway.receive(self.gateway.launcher)
-        self.assertEqual((TRUST, b"", 1), (kind, body, len(fds)))
+        self.assertEqual((TRUST, b"", 2), (kind, body, len(fds)))
         text = os.pread(fds[0], 1 << 22, 0)
         self.assertIn(b"-----BEGIN CERTIFICATE-----", text)
         self.assertNotIn(b"PRIVATE", text)

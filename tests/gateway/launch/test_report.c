@@ -76,14 +76,15 @@ descriptors_ride_where_they_belong_and_nowhere_else(void **state)
 	struct report got = { .value = 7 };
 	struct fdpass fds;
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int trust[HANDOFF_TRUST_COUNT] = { null, null };
 	/* A signal, as report_send() writes it, but with a descriptor. */
 	static const unsigned char forged[] = { REPORT_SIGNAL, 0, 0, 0, 0, 9, 0,
 		0, 0, 0 };
 
 	(void)state;
-	assert_int_equal(report_send(pair[1], &sent, &null), STATUS_OK);
+	assert_int_equal(report_send(pair[1], &sent, trust), STATUS_OK);
 	assert_int_equal(report_receive(pair[0], &got, &fds), STATUS_OK);
-	assert_int_equal(fds.count, 1);
+	assert_int_equal(fds.count, HANDOFF_TRUST_COUNT);
 	fdpass_done(&fds);
 	assert_int_equal(
 	    fdpass_send(pair[1], forged, sizeof(forged), &null, 1), STATUS_OK);
