@@ -3,6 +3,7 @@
 #include "policy/coherence.h"
 #include "policy/instant.h"
 #include "policy/member.h"
+#include "policy/terms.h"
 #include "schema/limits.h"
 #include "schema/status.h"
 
@@ -255,179 +256,44 @@ read_port(struct clause *clause, json_t *value, const struct place *place)
 	}
 }
 
-/* RFC 9110 section 5.6.2. */
-static bool
-is_token(const char *text)
-{
-	return text[0] != '\0' &&
-	       text[strspn(text,
-		   "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
-		   "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '\0';
-}
-
-/* A list of tokens, copied; what a token is for stands in the cure. */
-static void
-read_tokens(struct clause *clause, json_t *value, const struct place *place,
-    const char *cure, char ***ret)
-{
-	size_t count = member_list(clause->report, value, place, cure);
-	char **tokens = calloc(count + 1, sizeof(*tokens));
-
-	*ret = tokens;
-	if (tokens == NULL) {
-		report_no_memory(clause->report);
-		return;
-	}
-	for (size_t i = 0, at = 0; i < count; i++) {
-		struct place element = { .above = place, .index = i };
-		const char *text = member_text(clause->report,
-		    json_array_get(value, i), &element, LIMIT_HTTP_METHOD);
-
-		if (text == NULL)
-			continue;
-		if (!is_token(text)) {
-			report_add(clause->report, &element, cure,
-			    "\"%s\" has a character that cannot stand here",
-			    text);
-			continue;
-		}
-		tokens[at] = strdup(text);
-		if (tokens[at] == NULL) {
-			report_no_memory(clause->report);
-			return;
-		}
-		at++;
-	}
-}
-
-static size_t
-count_tokens(char *const *tokens)
-{
-	size_t count = 0;
-
-	while (tokens != NULL && tokens[count] != NULL)
-		count++;
-	return count;
-}
-
 static void
 read_methods(struct clause *clause, json_t *value, const struct place *place)
 {
-	struct rule *rule = &clause->rule;
-	static const char lower[] = "abcdefghijklmnopqrstuvwxyz";
-
 	if (clause->stated.access)
 		report_add(clause->report, place, "keep one of the two",
 		    "\"methods\" stands instead of \"access\"");
-	read_tokens(clause, value, place,
-	    "write a list of methods, as in [\"GET\", \"POST\"]",
-	    &rule->methods);
-	rule->method_count = count_tokens(rule->methods);
-	rule->access = RULE_METHODS;
-	for (size_t i = 0; i < rule->method_count; i++) {
-		struct place at = { .above = place, .index = i };
+	terms_read_methods(&clause->rule, value, place, clause->report);
+}
 
-		if (strpbrk(rule->methods[i], lower) != NULL)
-			report_add(clause->report, &at, "write it in capitals",
-			    "methods are compared with their case, and no "
-			    "client sends \"%s\"",
-			    rule->methods[i]);
-	}
+static void
+read_mcp(struct clause *clause, json_t *value, const struct place *place)
+{
+	clause->stated.mcp = true;
+	terms_read_mcp(&clause->rule, value, place, clause->report);
 }
 
 static void
 read_upgrade(struct clause *clause, json_t *value, const struct place *place)
 {
-	struct rule *rule = &clause->rule;
-
-	read_tokens(clause, value, place,
-	    "write a list of protocols, as in [\"websocket\"]",
-	    &rule->upgrades);
-	rule->upgrade_count = count_tokens(rule->upgrades);
-	for (size_t i = 0; i < rule->upgrade_count; i++)
-		for (char *c = rule->upgrades[i]; *c != '\0'; c++)
-			if (*c >= 'A' && *c <= 'Z')
-				*c = (char)(*c + ('a' - 'A'));
-}
-
-static void
-add_path(struct clause *clause, const char *text, const struct place *place)
-{
-	struct rule *rule = &clause->rule;
-	int status = pathmatch_init_path(
-	    &rule->paths[rule->path_count], text, strlen(text));
-
-	if (status == STATUS_OK) {
-		rule->path_count++;
-		return;
-	}
-	if (status == STATUS_NO_MEMORY)
-		report_no_memory(clause->report);
-	else if (strchr(text, '?') != NULL)
-		report_add(clause->report, place,
-		    "write what follows \"?\" under \"query\"",
-		    "\"%s\" has a query", text);
-	else
-		report_add(clause->report, place,
-		    "begin with \"/\"; \"*\" stands for one segment and "
-		    "\"**\" for any number; no \"//\", no dot segments",
-		    "no path could ever match \"%s\"", text);
+	terms_read_upgrade(&clause->rule, value, place, clause->report);
 }
 
 static void
 read_path(struct clause *clause, json_t *value, const struct place *place)
 {
-	size_t count = member_list(
-	    clause->report, value, place, "write a list, as in [\"/v1/**\"]");
-
-	clause->rule.paths = calloc(count + 1, sizeof(*clause->rule.paths));
-	if (clause->rule.paths == NULL) {
-		report_no_memory(clause->report);
-		return;
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct place at = { .above = place, .index = i };
-		const char *text = member_text(clause->report,
-		    json_array_get(value, i), &at, LIMIT_PATTERN);
-
-		if (text != NULL)
-			add_path(clause, text, &at);
-	}
+	terms_read_path(&clause->rule, value, place, clause->report);
 }
 
 static void
 read_query(struct clause *clause, json_t *value, const struct place *place)
 {
-	size_t count = json_object_size(value);
-	struct rule *rule = &clause->rule;
-	const char *name;
-	json_t *glob;
+	terms_read_query(&clause->rule, value, place, clause->report);
+}
 
-	if (count == 0) {
-		report_add(clause->report, place,
-		    "write an object, as in {\"state\": \"open*\"}",
-		    "this must be an object with something in it");
-		return;
-	}
-	rule->queries = calloc(count, sizeof(*rule->queries));
-	if (rule->queries == NULL) {
-		report_no_memory(clause->report);
-		return;
-	}
-	json_object_foreach(value, name, glob)
-	{
-		struct place at = { .above = place, .key = name };
-		const char *text =
-		    member_text(clause->report, glob, &at, LIMIT_PATTERN);
-
-		if (text == NULL)
-			continue;
-		if (querymatch_init(&rule->queries[rule->query_count], name,
-			text, strlen(text)) == STATUS_OK)
-			rule->query_count++;
-		else
-			report_no_memory(clause->report);
-	}
+static void
+read_exe(struct clause *clause, json_t *value, const struct place *place)
+{
+	terms_read_exe(&clause->rule, value, place, clause->report);
 }
 
 static void
@@ -567,100 +433,6 @@ read_ask(struct clause *clause, json_t *value, const struct place *place)
 	    LIMIT_ASK_S, &ask->grant_s);
 	read_count(clause, json_object_get(value, "grant_uses"), &uses,
 	    LIMIT_ASK_USES, &ask->grant_uses);
-}
-
-static void
-add_exe(struct clause *clause, const char *text, const struct place *place)
-{
-	struct rule *rule = &clause->rule;
-	int status =
-	    exematch_init(&rule->exes[rule->exe_count], text, strlen(text));
-
-	if (status == STATUS_OK)
-		rule->exe_count++;
-	else if (status == STATUS_NO_MEMORY)
-		report_no_memory(clause->report);
-	else
-		report_add(clause->report, place,
-		    "write the whole path, as in \"/usr/bin/git\" or "
-		    "\"/usr/lib/git-core/**\", or \"sha256:\" and 64 "
-		    "digits",
-		    "no program could ever match \"%s\"", text);
-}
-
-static void
-read_exe(struct clause *clause, json_t *value, const struct place *place)
-{
-	size_t count = member_list(clause->report, value, place,
-	    "write a list, as in [\"/usr/bin/git\"]");
-
-	clause->rule.exes = calloc(count + 1, sizeof(*clause->rule.exes));
-	if (clause->rule.exes == NULL) {
-		report_no_memory(clause->report);
-		return;
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct place at = { .above = place, .index = i };
-		const char *text = member_text(clause->report,
-		    json_array_get(value, i), &at, LIMIT_PATTERN);
-
-		if (text != NULL)
-			add_exe(clause, text, &at);
-	}
-}
-
-/* The globs of one list in "mcp"; nothing when it is not stated. */
-static void
-read_globs(struct clause *clause, json_t *value, const struct place *place,
-    struct pathmatch **ret, size_t *ret_count)
-{
-	struct pathmatch *globs;
-	size_t count;
-
-	if (value == NULL)
-		return;
-	count = member_list(
-	    clause->report, value, place, "write a list, as in [\"read_*\"]");
-	globs = calloc(count + 1, sizeof(*globs));
-	*ret = globs;
-	if (globs == NULL)
-		report_no_memory(clause->report);
-	for (size_t i = 0; globs != NULL && i < count; i++) {
-		struct place at = { .above = place, .index = i };
-		const char *text = member_text(clause->report,
-		    json_array_get(value, i), &at, LIMIT_PATTERN);
-
-		if (text == NULL)
-			continue;
-		if (pathmatch_init_text(
-			&globs[*ret_count], text, strlen(text)) == STATUS_OK)
-			(*ret_count)++;
-		else
-			report_no_memory(clause->report);
-	}
-}
-
-static void
-read_mcp(struct clause *clause, json_t *value, const struct place *place)
-{
-	static const char *const names[] = { "methods", "tools", NULL };
-	struct place methods = { .above = place, .key = "methods" };
-	struct place tools = { .above = place, .key = "tools" };
-	struct mcpmatch *mcp = &clause->rule.mcp;
-
-	clause->stated.mcp = true;
-	if (!json_is_object(value) || json_object_size(value) == 0) {
-		report_add(clause->report, place,
-		    "write {\"methods\": [\"tools/*\"], \"tools\": "
-		    "[\"read_*\"]}",
-		    "this must be an object with \"methods\" or \"tools\"");
-		return;
-	}
-	member_keys(clause->report, value, place, names);
-	read_globs(clause, json_object_get(value, "methods"), &methods,
-	    &mcp->methods, &mcp->method_count);
-	read_globs(clause, json_object_get(value, "tools"), &tools, &mcp->tools,
-	    &mcp->tool_count);
 }
 
 static void

@@ -15,6 +15,7 @@ static const char *const kind_names[] = {
 	[COMPARE_PRIVATE] = "private",
 	[COMPARE_RESOLVE] = "resolve",
 	[COMPARE_TRUST] = "upstream_ca",
+	[COMPARE_CREDENTIAL] = "credential",
 	[COMPARE_UNDECIDED] = "undecided",
 };
 
@@ -241,6 +242,19 @@ open_stack(const struct comparison *c, enum region_sort sort,
 
 /* ---- telling ---- */
 
+/* Whether b sends a credential along that a does not, or not so. */
+static bool
+uses_otherwise(const struct verdict *a, const struct verdict *b)
+{
+	const struct rule *x = verdict_credential(a);
+	const struct rule *y = verdict_credential(b);
+
+	if (x == NULL || y == NULL)
+		return y != NULL;
+	return strcmp(x->credential, y->credential) != 0 ||
+	       x->clear != y->clear || x->echo != y->echo;
+}
+
 static bool
 is_confirmed(const struct comparison *c, enum compare_kind kind,
     const struct question *question)
@@ -255,6 +269,9 @@ is_confirmed(const struct comparison *c, enum compare_kind kind,
 		return b.kind == VERDICT_ALLOW && a.kind != VERDICT_ALLOW;
 	if (kind == COMPARE_ASKS)
 		return b.kind == VERDICT_ASK && a.kind < VERDICT_ASK;
+	if (kind == COMPARE_CREDENTIAL)
+		return b.kind >= VERDICT_ASK && a.kind >= VERDICT_ASK &&
+		       uses_otherwise(&a, &b);
 	stack_settings(c->a, facts, &settings_a);
 	stack_settings(c->b, facts, &settings_b);
 	if (kind == COMPARE_PRIVATE)
@@ -391,19 +408,47 @@ target_rank(const struct rule *rule, bool least)
 	return best;
 }
 
-/* Whether one speaks for its hosts although the other is for them, too. */
-static bool
-speaks_before(const struct rule *rule, const struct rule *other)
+static size_t
+path_length(const struct rule *rule, bool least)
 {
-	return target_rank(rule, true) > target_rank(other, false);
+	size_t best = least && rule->path_count > 0 ? SIZE_MAX : 0;
+
+	for (size_t i = 0; i < rule->path_count; i++) {
+		size_t length = rule->paths[i].literal;
+
+		if (least ? length < best : length > best)
+			best = length;
+	}
+	return best;
 }
 
 /* A setting that leads the same request elsewhere. */
 struct setting {
-	enum compare_kind kind;
 	bool (*equals)(const struct rule *x, const struct rule *y);
+	enum compare_kind kind;
 	bool shared; /* one layer that says it says it for all */
+	bool by_request; /* else it is a connection's, whatever is asked */
+	bool unset_is_least; /* who does not say it reaches no further */
 };
+
+static uint32_t
+rank_for(const struct setting *setting, const struct rule *rule, bool least)
+{
+	uint32_t target = target_rank(rule, least);
+
+	if (!setting->by_request)
+		return target;
+	return rank_of_rule(
+	    target, path_length(rule, least), rule->access == RULE_METHODS);
+}
+
+/* Whether one speaks for its hosts although the other is for them, too. */
+static bool
+speaks_before(const struct setting *setting, const struct rule *rule,
+    const struct rule *other)
+{
+	return rank_for(setting, rule, true) > rank_for(setting, other, false);
+}
 
 static bool
 private_equals(const struct rule *x, const struct rule *y)
@@ -425,10 +470,24 @@ trust_equals(const struct rule *x, const struct rule *y)
 	return strcmp(x->upstream_ca, y->upstream_ca) == 0;
 }
 
+static bool
+credential_equals(const struct rule *x, const struct rule *y)
+{
+	if (x->credential == NULL || y->credential == NULL)
+		return x->credential == y->credential;
+	return strcmp(x->credential, y->credential) == 0 &&
+	       x->clear == y->clear && x->echo == y->echo;
+}
+
 static const struct setting settings[] = {
-	{ COMPARE_PRIVATE, private_equals, false },
-	{ COMPARE_RESOLVE, resolve_equals, true },
-	{ COMPARE_TRUST, trust_equals, true },
+	{ .kind = COMPARE_PRIVATE, .equals = private_equals },
+	{ .kind = COMPARE_RESOLVE, .equals = resolve_equals, .shared = true },
+	{ .kind = COMPARE_TRUST, .equals = trust_equals, .shared = true },
+	{ .kind = COMPARE_CREDENTIAL,
+	    .equals = credential_equals,
+	    .shared = true,
+	    .by_request = true,
+	    .unset_is_least = true },
 };
 
 static const struct rule unset = { .action = RULE_ALLOW };
@@ -451,6 +510,8 @@ setter_of(const struct piece *piece, const struct setting *setting)
 		if (setting->shared && sets)
 			setter = piece->openers[i];
 	}
+	if (setting->shared && setting->unset_is_least && setter == &unset)
+		return NULL;
 	/* An address is reached by the rule that names it. */
 	if (!setting->shared && piece->openers[0]->host_count == 0)
 		return NULL;
@@ -476,10 +537,11 @@ leave_what_agrees(const struct comparison *c, const struct elsewhere *place,
 			   i < policy_rule_count(policy);
 	     i++) {
 		const struct rule *rule = policy_rule(policy, i);
-		bool speaks = layer == place->layer
-				  ? speaks_before(rule, place->rule)
-				  : place->setting->shared &&
-					!place->setting->equals(rule, &unset);
+		bool speaks =
+		    layer == place->layer
+			? speaks_before(place->setting, rule, place->rule)
+			: place->setting->shared &&
+			      !place->setting->equals(rule, &unset);
 
 		if (opens(c, rule) && speaks &&
 		    place->setting->equals(rule, place->own))
@@ -505,7 +567,8 @@ leave_what_yields(const struct comparison *c, const struct elsewhere *place,
 
 			if (opens(c, rule) &&
 			    !place->setting->equals(rule, place->own) &&
-			    speaks_before(rule, piece->openers[i]))
+			    speaks_before(
+				place->setting, rule, piece->openers[i]))
 				status = subtract(here, rule);
 		}
 	}

@@ -8,8 +8,10 @@
  * stacks.
  *
  * A rule that sends the same request elsewhere ("private", "resolve",
- * "upstream_ca") is a difference, too; here doubt counts as one.  So it does
- * where a region is cut into too many pieces to tell.
+ * "upstream_ca"), or with another credential or more openly ("credential",
+ * "clear", "echo"), is a difference, too; here doubt counts as one.  So it
+ * does where a region is cut into too many pieces to tell.  How much is let
+ * through ("limits") is not weighed: the limits of every layer hold.
  */
 #ifndef POLICY_COMPARE_H
 #define POLICY_COMPARE_H
@@ -27,6 +29,7 @@ enum compare_kind {
 	COMPARE_PRIVATE, /* reaches addresses that are not public */
 	COMPARE_RESOLVE, /* goes to another address */
 	COMPARE_TRUST, /* trusts another authority */
+	COMPARE_CREDENTIAL, /* uses another credential, or more openly */
 	COMPARE_UNDECIDED, /* too many pieces to tell */
 	COMPARE_KIND_COUNT
 };

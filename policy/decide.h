@@ -5,8 +5,13 @@
  * an allow, and if nothing matches the answer is deny.  A fact not yet known
  * makes a condition neither true nor false: while a deny could still match
  * what some rule may allow, the answer is need_more.  At the last stage the
- * unknown counts against the request, as a match for deny and a miss for
- * allow.
+ * unknown counts against the request, as a match for deny and ask and a miss
+ * for allow.
+ *
+ * An ask for TLS that nobody looks into says that a person would have been
+ * asked about what is in it.  Only those that look back at a connection are
+ * answered so: a gateway looks into it, since no rule that asks is about
+ * bytes that pass unread, and puts each request to us.
  *
  * When nothing matches, the reason is the one condition that kept the most
  * specific allow rule from matching, if that was its method, path or upgrade.

@@ -235,7 +235,8 @@ compare_hosts(const struct hostmatch *a, const struct hostmatch *b)
 		return a->length < b->length ? -1 : 1;
 	if (a->kind != HOSTMATCH_GLOB)
 		return strcmp(a->text, b->text);
-	/* Globs of one length below one zone may mean the same names. */
+	/* Globs of one length below one zone may mean the same names; for
+	 * others see review_inner_globs(). */
 	return strcmp(hostmatch_zone(a), hostmatch_zone(b));
 }
 
@@ -269,20 +270,53 @@ compare_claims(const void *a, const void *b)
 	return stands_before(x->rule, y->rule) ? -1 : x->rule != y->rule;
 }
 
+/* Whether one label can be matched by both, as far as their ends tell. */
+static bool
+labels_may_meet(struct cursor a, struct cursor b)
+{
+	size_t front = 0, back = 0;
+
+	if (memchr(a.at, '*', a.left) == NULL &&
+	    memchr(b.at, '*', b.left) == NULL)
+		return a.left == b.left && memcmp(a.at, b.at, a.left) == 0;
+	while (front < a.left && front < b.left && a.at[front] != '*' &&
+	       b.at[front] != '*') {
+		if (a.at[front] != b.at[front])
+			return false;
+		front++;
+	}
+	while (back < a.left && back < b.left &&
+	       a.at[a.left - back - 1] != '*' &&
+	       b.at[b.left - back - 1] != '*') {
+		if (a.at[a.left - back - 1] != b.at[b.left - back - 1])
+			return false;
+		back++;
+	}
+	return true;
+}
+
 static bool
 globs_may_meet(const struct claim *a, const struct claim *b)
 {
-	const char *x, *y;
+	struct cursor x, y, label_x, label_y;
+	bool more = true;
 
 	if (a->host == NULL || a->host->kind != HOSTMATCH_GLOB)
 		return true;
-	x = a->host->text;
-	y = b->host->text;
-	while (*x == *y && *x != '\0' && *x != '*') {
-		x++;
-		y++;
+	x = cursor_of(a->host->text, a->host->length);
+	y = cursor_of(b->host->text, b->host->length);
+	while (more) {
+		more = cursor_until(&x, '.', &label_x);
+		if (more != cursor_until(&y, '.', &label_y))
+			return false;
+		if (!more) {
+			label_x = x;
+			label_y = y;
+		}
+		if (!labels_may_meet(label_x, label_y))
+			return false;
 	}
-	return *x == '*' || *y == '*' || *x == *y;
+	return true;
 }
 
 static bool
@@ -403,6 +437,51 @@ review_group(const struct review *review, const struct claim *claims,
 	return true;
 }
 
+/* Whether the "*" stands behind the first label: "api.*.example.com". */
+static bool
+is_inner_glob(const struct claim *claim)
+{
+	const struct hostmatch *host = claim->host;
+
+	return host != NULL && host->kind == HOSTMATCH_GLOB &&
+	       strcspn(host->text, ".") < strcspn(host->text, "*");
+}
+
+static bool
+is_as_long_a_glob(const struct claim *a, const struct claim *b)
+{
+	return b->host != NULL && b->host->kind == HOSTMATCH_GLOB &&
+	       b->host->length == a->host->length;
+}
+
+/*
+ * Globs with their "*" in different labels have different zones, and may mean
+ * the same names all the same.  The claims are sorted.  False when there are
+ * too many.
+ */
+static bool
+review_inner_globs(const struct review *review, const struct claim *claims,
+    size_t count, size_t *left)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t k = i;
+
+		if (!is_inner_glob(&claims[i]))
+			continue;
+		while (k > 0 && is_as_long_a_glob(&claims[i], &claims[k - 1]))
+			k--;
+		for (; k < count && is_as_long_a_glob(&claims[i], &claims[k]);
+		     k++) {
+			if ((*left)-- == 0)
+				return false;
+			if (compare_targets(&claims[i], &claims[k]) != 0 &&
+			    (k > i || !is_inner_glob(&claims[k])))
+				review_pair(review, &claims[i], &claims[k]);
+		}
+	}
+	return true;
+}
+
 static size_t
 gather_claims(const struct review *review, struct claim *claims)
 {
@@ -424,6 +503,14 @@ gather_claims(const struct review *review, struct claim *claims)
 }
 
 static void
+report_too_many(const struct review *review, const struct rule *rule)
+{
+	report_add(review->report, place_of(review, rule),
+	    "put rules for one host together, or give them the same settings",
+	    "there are too many rules with different settings for one host");
+}
+
+static void
 review_conflicts(const struct review *review, struct claim *claims)
 {
 	size_t count = gather_claims(review, claims);
@@ -436,16 +523,13 @@ review_conflicts(const struct review *review, struct claim *claims)
 		    compare_targets(&claims[first], &claims[i]) == 0)
 			continue;
 		if (!review_group(review, claims + first, i - first, &left)) {
-			report_add(review->report,
-			    place_of(review, claims[first].rule),
-			    "put rules for one host together, or give them "
-			    "the same settings",
-			    "there are too many rules with different settings "
-			    "for one host");
+			report_too_many(review, claims[first].rule);
 			return;
 		}
 		first = i;
 	}
+	if (!review_inner_globs(review, claims, count, &left))
+		report_too_many(review, claims[0].rule);
 }
 
 static size_t

@@ -110,10 +110,9 @@ decide(
 		standing.tls = VERDICT_TLS_INSPECT;
 	standing.unknown = unknown;
 	standing.opener_count = 0;
-	if (standing.kind == VERDICT_ALLOW || standing.kind == VERDICT_ASK)
-		standing.opener_count = opener_count;
-	memcpy(standing.openers, openers,
-	    standing.opener_count * sizeof(openers[0]));
+	for (size_t i = 0; i < opener_count && standing.kind >= VERDICT_ASK;
+	     i++)
+		standing.openers[standing.opener_count++] = openers[i];
 	*ret = standing;
 }
 

@@ -31,6 +31,7 @@ print_difference(const struct compare_difference *difference, const char *words)
 		    "leads to addresses that are not public for",
 		[COMPARE_RESOLVE] = "leads to another address for",
 		[COMPARE_TRUST] = "trusts another authority for",
+		[COMPARE_CREDENTIAL] = "uses a credential otherwise for",
 		[COMPARE_UNDECIDED] = "may allow, nobody can tell,",
 	};
 

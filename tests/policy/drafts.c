@@ -53,10 +53,6 @@ drafts_cases(int argc, char **argv)
 #define ZEROS "0000000000000000000000000000000000000000000000000000000000000000"
 #define ONES "0101010101010101010101010101010101010101010101010101010101010101"
 
-#define CALLS                                \
-	", \"access\": \"write\", \"mcp\": " \
-	"{\"methods\": [\"tools/*\"], \"tools\": [\"*x\"]}"
-
 #define PICK(list) (list)[drafts_chance(sizeof(list) / sizeof((list)[0]))]
 
 static const char *const targets[] = { "\"host\": [\"a.test\"]",
@@ -65,6 +61,13 @@ static const char *const targets[] = { "\"host\": [\"a.test\"]",
 	"\"host\": [\"*\"], \"wide\": true", "\"address\": [\"10.0.0.0/8\"]",
 	"\"address\": [\"10.1.0.0/16\"]",
 	"\"address\": [\"0.0.0.0/0\"], \"wide\": true" };
+static const char by_hash[] = ", \"exe\": [\"sha256:" ZEROS "\"]";
+static const char by_either[] = ", \"exe\": [\"sha256:" ONES "\", \"/bin/b\"]";
+static const char calls[] = ", \"access\": \"write\", \"mcp\": "
+			    "{\"methods\": [\"tools/*\"], \"tools\": [\"*x\"]}";
+static const char both_known[] = " exe=/bin/a sha256=" ZEROS;
+static const char both_others[] = " exe=/opt/c sha256=" ONES;
+static const char hash_known[] = " sha256=" ZEROS;
 static const char *const conditions[] = { "", "", "", ", \"port\": [443]",
 	", \"access\": \"write\"", ", \"access\": \"any\"",
 	", \"methods\": [\"POST\"]", ", \"methods\": [\"GET\", \"PURGE\"]",
@@ -79,16 +82,15 @@ static const char *const conditions[] = { "", "", "", ", \"port\": [443]",
 	", \"protocol\": \"ssh\", \"port\": [22, 443]",
 	", \"valid\": {\"until\": \"1970-01-01T00:00:01Z\"}",
 	", \"exe\": [\"/bin/a\", \"/usr/**\"]", ", \"exe\": [\"/bin/*\"]",
-	", \"exe\": [\"sha256:" ZEROS "\"]",
-	", \"exe\": [\"sha256:" ONES "\", \"/bin/b\"]",
-	", \"access\": \"write\", \"mcp\": {\"tools\": [\"r*\"]}", CALLS,
+	by_hash, by_either,
+	", \"access\": \"write\", \"mcp\": {\"tools\": [\"r*\"]}", calls,
 	", \"access\": \"any\", \"mcp\": {\"methods\": [\"*\"]}",
 	", \"credential\": \"one\"", ", \"credential\": \"two\"",
 	", \"limits\": {\"connections\": 3}", ", \"log\": [\"mcp\"]" };
 /* Behind a question, of which most say nothing more. */
 static const char *const ends[] = { "", "", "", "", " exe=/bin/a",
-	" exe=/bin/b", " exe=/usr/x/y", " exe=/bin/a sha256=" ZEROS,
-	" exe=/opt/c sha256=" ONES, " exe=/bin/ab", " sha256=" ZEROS };
+	" exe=/bin/b", " exe=/usr/x/y", both_known, both_others, " exe=/bin/ab",
+	hash_known };
 static const char *const messages[] = { "", "", "", " mcp=ping",
 	" mcp=tools/list", " mcp=tools/call tool=rx", " mcp=tools/call tool=r",
 	" mcp=tools/call tool=x", " mcp=tools/call" };

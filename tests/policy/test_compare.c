@@ -101,6 +101,7 @@ check(const char *a, const char *b, const char *witness)
 }
 
 #define R(rest) "{\"id\": \"r\", " rest "}"
+#define N(id, rest) "{\"id\": \"" id "\", " rest "}"
 #define D(rest) "{\"id\": \"d\", " rest ", \"action\": \"deny\"}"
 #define HOST "\"host\": [\"a.test\"]"
 
@@ -302,6 +303,49 @@ where_a_request_is_sent_is_compared(void **state)
 	policy_unref(a);
 }
 
+#define WITH(name) ", \"credential\": \"" name "\""
+
+/* More of a request than where it goes: with whose word it goes there. */
+static void
+which_credential_goes_along_is_compared(void **state)
+{
+	static const struct {
+		const char *before, *after;
+		bool more;
+	} changes[] = {
+		{ R(HOST), R(HOST WITH("x")), true },
+		{ R(HOST WITH("x")), R(HOST), false },
+		{ R(HOST WITH("x")), R(HOST WITH("x")), false },
+		{ R(HOST WITH("x")), R(HOST WITH("y")), true },
+		{ R(HOST WITH("x")), R(HOST WITH("x") ", \"clear\": true"),
+		    true },
+		/* The longer path supplies it, on both sides. */
+		{ R(HOST) "," N("p", HOST ", \"path\": [\"/a/**\"]" WITH("x")),
+		    R(HOST) "," N(
+			"p", HOST ", \"path\": [\"/a/**\"]" WITH("x")),
+		    false },
+		{ R(HOST) "," N("p", HOST ", \"path\": [\"/a/**\"]" WITH("x")),
+		    R(HOST WITH("x")), true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		const struct policy *a = load(changes[i].before);
+		const struct policy *b = load(changes[i].after);
+		struct found found = compare(&a, 1, &b, 1);
+
+		if ((found.count > 0) != changes[i].more)
+			fail_msg("%zu differences: %s -> %s", found.count,
+			    changes[i].before, changes[i].after);
+		if (changes[i].more) {
+			assert_int_equal(found.kind, COMPARE_CREDENTIAL);
+			assert_int_equal(found.unconfirmed, 0);
+		}
+		policy_unref(a);
+		policy_unref(b);
+	}
+}
+
 /* What a person may allow lies between the two. */
 static void
 asking_is_less_than_allowing_and_more_than_denying(void **state)
@@ -450,6 +494,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(times_are_compared),
 		cmocka_unit_test(denies_narrow_and_a_missing_one_widens),
 		cmocka_unit_test(where_a_request_is_sent_is_compared),
+		cmocka_unit_test(which_credential_goes_along_is_compared),
 		cmocka_unit_test(
 		    asking_is_less_than_allowing_and_more_than_denying),
 		cmocka_unit_test(layers_are_compared),

@@ -314,6 +314,16 @@ rules_that_do_not_go_together_are_refused(void **state)
 			"{\"id\": \"b\", \"host\": [\"*b.x.test\"],"
 			" \"access\": \"any\", \"tls\": \"passthrough\"}"),
 		    { "3:1 equally specific" } },
+		/* The "*" of one stands in another label than that of the
+		 * other. */
+		{ RULES("{\"id\": \"a\", \"host\": [\"api.*.x.test\"]},\n"
+			"{\"id\": \"b\", \"host\": [\"*pi.b.x.test\"],"
+			" \"access\": \"any\", \"tls\": \"passthrough\"}"),
+		    { "3:1 equally specific" } },
+		{ RULES("{\"id\": \"a\", \"host\": [\"*pi.b.x.test\"]},\n"
+			"{\"id\": \"b\", \"host\": [\"api.*.x.test\"],"
+			" \"private\": true}"),
+		    { "3:1 for the same host" } },
 		{ RULES("{\"id\": \"a\", \"host\": [\"a.test\"],"
 			" \"credential\": \"one\"},\n"
 			"{\"id\": \"b\", \"host\": [\"a.test\"]}"),
@@ -352,6 +362,13 @@ rules_that_go_together_are_accepted(void **state)
 		      "{\"id\": \"b\", \"host\": [\"web-*.x.test\"],"
 		      " \"access\": \"any\", \"tls\": \"passthrough\"}"),
 		RULES("{\"id\": \"a\", \"address\": [\"fc00::/7\"]}"),
+		RULES("{\"id\": \"a\", \"host\": [\"api.*.x.test\"]},"
+		      "{\"id\": \"b\", \"host\": [\"*pj.b.x.test\"],"
+		      " \"private\": true},"
+		      "{\"id\": \"c\", \"host\": [\"*.test.c.x.y\"],"
+		      " \"access\": \"any\", \"tls\": \"passthrough\"},"
+		      "{\"id\": \"d\", \"host\": [\"web.*.x.test\"],"
+		      " \"private\": true}"),
 		/* Who asks, or what, tells these apart. */
 		RULES("{\"id\": \"a\", \"host\": [\"a.test\"],"
 		      " \"credential\": \"one\", \"exe\": [\"/bin/a\"]},"

@@ -266,6 +266,17 @@ an_address_to_use_needs_no_other_word(void **state)
 	assert_true(may_dial(stack, "https://a.test/", "127.0.0.1"));
 	assert_false(may_dial(stack, "https://a.test/", "127.0.0.2"));
 	stack_unref(stack);
+	/* Nobody opens an address alone that another layer keeps shut. */
+	stack = stack_of(RULES("{\"id\": \"o\", \"host\": [\"a.test\"]}"),
+	    RULES("{\"id\": \"a\", \"host\": [\"a.test\"], "
+		  "\"resolve\": \"127.0.0.1\"}"));
+	assert_false(may_dial(stack, "https://a.test/", "127.0.0.1"));
+	stack_unref(stack);
+	stack = stack_of(RULES("{\"id\": \"a\", \"host\": [\"a.test\"], "
+			       "\"resolve\": \"169.254.169.254\"}"),
+	    NULL);
+	assert_false(may_dial(stack, "https://a.test/", "169.254.169.254"));
+	stack_unref(stack);
 }
 
 static void
