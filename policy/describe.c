@@ -39,6 +39,11 @@ put_host(const struct hostmatch *host, struct cursor_writer *out)
 		return;
 	}
 	cursor_put_text(out, text);
+	/* Every program looks for it where it runs itself. */
+	if (strcmp(host->text, "localhost") == 0)
+		cursor_put_text(out,
+		    " (in a sandbox that is the sandbox itself: give a server "
+		    "of this machine another name, with \"resolve\")");
 }
 
 static void

@@ -149,6 +149,10 @@ say_failed(const struct rule *rule, const struct facts *facts, unsigned failed,
 {
 	bool first = true;
 
+	/* What is not HTTP fails whatever is said about HTTP. */
+	if ((failed >> TERM_PROTOCOL & 1) != 0)
+		failed &= 1U << TERM_PROTOCOL | 1U << TERM_PORT |
+			  1U << TERM_EXE | 1U << TERM_VALID;
 	for (unsigned term = 0; term < TERM_COUNT; term++) {
 		if ((failed >> term & 1) == 0)
 			continue;

@@ -101,6 +101,40 @@ port_of(const char *text)
 	return colon + 1;
 }
 
+/*
+ * A URL says more than a host: where each of its parts belongs.  What Exeat
+ * does not read is bytes over TCP to it.
+ */
+static void
+explain_url(
+    const char *text, const struct place *place, const struct report *report)
+{
+	bool http = strncmp(text, "http://", 7) == 0 ||
+		    strncmp(text, "https://", 8) == 0;
+	bool ssh = strncmp(text, "ssh://", 6) == 0;
+	bool scheme = strstr(text, "://") != NULL;
+	struct cursor host = host_of_url(text);
+	const char *port = strchr((const char *)host.at, ':');
+	char cure[PROBLEM_CURE_MAX] = "";
+	struct cursor_writer out = cursor_writer_of(cure, sizeof(cure) - 1);
+
+	cursor_put_text(&out, "write \"");
+	cursor_put(&out, host.at, host.left);
+	cursor_put_text(&out, "\" here");
+	if (port == (const char *)host.at + host.left) {
+		cursor_put_text(&out, ", \"port\": [");
+		cursor_put(&out, port + 1, strspn(port + 1, "0123456789"));
+		cursor_put_text(&out, "]");
+	}
+	if (scheme && !http)
+		cursor_put_text(&out, ssh ? ", \"protocol\": \"ssh\""
+					  : ", \"protocol\": \"tcp\"");
+	else
+		cursor_put_text(&out, ", and a path under \"path\"");
+	report_add(report, place, cure,
+	    "\"%s\" is a URL or has a path, not a host alone", text);
+}
+
 /* What a pattern that does not read most likely was meant to be. */
 static void
 explain_refusal(
@@ -118,12 +152,7 @@ explain_refusal(
 		return;
 	}
 	if (strstr(text, "://") != NULL || strchr(text, '/') != NULL) {
-		(void)!snprintf(cure, sizeof(cure),
-		    "write \"%.*s\" here, and what follows it under "
-		    "\"path\"",
-		    (int)host.left, (const char *)host.at);
-		report_add(report, place, cure,
-		    "\"%s\" is a URL or has a path, not a host alone", text);
+		explain_url(text, place, report);
 		return;
 	}
 	if (port != NULL) {

@@ -145,17 +145,35 @@ stack_decide(
 		watch(facts, ret);
 }
 
+/* What was known when the connection of a request was asked for. */
+static struct facts
+connection_of(const struct facts *facts)
+{
+	return (struct facts){ .stage = STAGE_CONNECT,
+		.now_us = facts->now_us,
+		.by_name = facts->by_name,
+		.host = facts->host,
+		.literal = facts->literal,
+		.port = facts->port,
+		.exe = facts->exe,
+		.exe_sha256 = facts->exe_sha256 };
+}
+
 void
 stack_settings(const struct stack *stack, const struct facts *facts,
     struct stack_settings *ret)
 {
 	struct stack_settings settings = { .private_addresses =
 					       stack->count > 0 };
+	struct facts asked = *facts;
 
+	/* What is only observed has no rule of its own. */
+	if (stack->observes)
+		asked = connection_of(facts);
 	for (size_t i = 0; i < stack->count; i++) {
 		bool all_private = false;
 		const struct rule *rule =
-		    policy_opener(stack->layers[i], facts, &all_private);
+		    policy_opener(stack->layers[i], &asked, &all_private);
 
 		if (rule == NULL) {
 			settings = (struct stack_settings){ 0 };
@@ -203,20 +221,6 @@ every_layer_opens(const struct stack *stack, const struct facts *facts,
 			return false;
 	}
 	return stack->count > 0;
-}
-
-/* What was known when the connection of a request was asked for. */
-static struct facts
-connection_of(const struct facts *facts)
-{
-	return (struct facts){ .stage = STAGE_CONNECT,
-		.now_us = facts->now_us,
-		.by_name = facts->by_name,
-		.host = facts->host,
-		.literal = facts->literal,
-		.port = facts->port,
-		.exe = facts->exe,
-		.exe_sha256 = facts->exe_sha256 };
 }
 
 bool

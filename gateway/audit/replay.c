@@ -15,9 +15,15 @@
  */
 static const struct question question = {
 	"SELECT d.host, e.dst_port, e.kind, e.verdict, ifnull(e.tls, -1) AS "
-	"tls, e.verb, e.object, max(e.dst_ip) AS dst_ip, min(e.ts_us) AS "
-	"ts_us, count(*) AS times, ifnull(ru.name, r.name) AS why "
+	"tls, e.verb, e.object, max(ifnull(e.dst_ip, h.dst_ip)) AS dst_ip, "
+	"min(e.ts_us) AS ts_us, count(*) AS times, ifnull(ru.name, r.name) AS "
+	"why "
 	"FROM event e JOIN dst d ON d.id = e.dst_id "
+	/* An intent does not know yet where it will lead: its end does. */
+	"LEFT JOIN (SELECT parent_seq, max(dst_ip) AS dst_ip FROM event "
+	"WHERE kind IN (1, 2) AND parent_seq IS NOT NULL "
+	"GROUP BY parent_seq) h "
+	"ON h.parent_seq = e.seq "
 	"LEFT JOIN sandbox s ON s.id = e.sandbox_id "
 	"LEFT JOIN rule ru ON ru.id = e.rule_id "
 	"LEFT JOIN reason r ON r.id = e.reason "

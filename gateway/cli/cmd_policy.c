@@ -74,12 +74,26 @@ static const char usage[] =
     "        \"path\": [\"/repos/acme/*/issues/**\"], \"access\": \"write\" } "
     "] }\n"
     "\n"
+    "A rule says where to: host (names, *.suffix, @apt @cargo @go @npm @pip)\n"
+    "or address (ranges), port, protocol (http, ssh, tcp, udp); what: access\n"
+    "(read, write, any) or methods, path, query, upgrade, mcp; who and when:\n"
+    "exe, valid; and what then: action (allow, ask, deny), ask, tls,\n"
+    "credential, clear, echo, log, limits, reason, note.  A name that leads\n"
+    "to a private address needs \"private\": true.  A server on this machine\n"
+    "needs a name of its own, since localhost is the sandbox:\n"
+    "      { \"id\": \"db\", \"host\": [\"db.local\"], \"resolve\": "
+    "\"127.0.0.1\",\n"
+    "        \"port\": [5432], \"protocol\": \"tcp\" }\n"
+    "exeat-policy(5) tells each key.  A first policy for a program you have:\n"
+    "  exeat run --observe -- npm test\n"
+    "  exeat policy suggest >policy.json\n"
     "  exeat policy check policy.json\n"
+    "And when something is refused, why:\n"
     "  exeat policy explain policy.json --url https://api.example.com/user\n"
+    "  exeat policy explain policy.json --url tcp://db.local:5432\n"
     "\n"
-    "Exit code: 0 fine, allowed, nothing\n"
-    "more, nothing otherwise; 1 problems, not allowed, more\n"
-    "is allowed; 125 usage.\n";
+    "Exit code: 0 when nothing is wrong, allowed, different or more; 1 when\n"
+    "something is, or the request is not allowed; 125 usage.\n";
 
 static void
 write_problems(struct outlet *outlet, const struct problems *problems)

@@ -442,6 +442,38 @@ all_problems_are_told_in_the_order_of_the_text(void **state)
 }
 
 static void
+a_url_in_place_of_a_host_is_taken_apart(void **state)
+{
+	static const struct {
+		const char *text, *cure;
+	} urls[] = {
+		{ HOST("\"https://a.test/x\""),
+		    "write \"a.test\" here, and a path under \"path\"" },
+		{ HOST("\"http://a.test:80/x\""),
+		    "write \"a.test\" here, \"port\": [80], and a path under "
+		    "\"path\"" },
+		{ HOST("\"git://a.test:9418\""),
+		    "write \"a.test\" here, \"port\": [9418], \"protocol\": "
+		    "\"tcp\"" },
+		{ HOST("\"ssh://a.test\""),
+		    "write \"a.test\" here, \"protocol\": \"ssh\"" },
+		{ HOST("\"a.test:8080\""),
+		    "write \"a.test\" here, and \"port\": [8080] beside it" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		struct problems problems = { 0 };
+		struct policy *policy = NULL;
+
+		assert_int_equal(
+		    load(urls[i].text, &policy, &problems), STATUS_PROBLEM);
+		assert_string_equal(problems.list[0].cure, urls[i].cure);
+		problems_done(&problems);
+	}
+}
+
+static void
 a_document_that_is_too_long_is_refused_unread(void **state)
 {
 	struct problems problems = { 0 };
@@ -489,6 +521,7 @@ main(void)
 		cmocka_unit_test(rules_that_go_together_are_accepted),
 		cmocka_unit_test(
 		    all_problems_are_told_in_the_order_of_the_text),
+		cmocka_unit_test(a_url_in_place_of_a_host_is_taken_apart),
 		cmocka_unit_test(a_document_that_is_too_long_is_refused_unread),
 		cmocka_unit_test(a_policy_is_named_by_itself_or_by_its_reader),
 	};

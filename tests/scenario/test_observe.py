@@ -97,6 +97,24 @@ fetch(url + "/items/3")''', origin.port)
             paths.update(rule["path"])
         self.assertEqual(paths, {"/items/*", "/secret/*"})
 
+    def test_bytes_nobody_reads_go_on_too(self):
+        def echo(peer):
+            peer.sendall(peer.recv(100).upper())
+        origin = self.origin(tls=False, serve=echo)
+        said, err = self.observe([self.rule("web", "a.test", origin,
+                                            ca=False)], r'''
+print(json.dumps(talk("a.test", words[0], b"hello, is it me?\n")))
+''', origin.port)
+        self.assertEqual(said, ["HELLO, IS IT ME?\n"])
+        flow, = self.rows("kind = 'flow_open'")
+        self.assertEqual((flow["verdict"], flow["reason"]),
+                         ("would_deny", "no_rule"))
+        self.assertIn("1 would have been refused (1 no_rule)", err)
+        done = self.exeat("policy", "suggest", "--audit", self.database)
+        rule, = json.loads(done.stdout)["rules"]
+        self.assertEqual((rule["protocol"], rule["port"], rule["private"]),
+                         ("tcp", [origin.port], True))
+
     def test_messages_that_are_none_are_still_refused(self):
         origin = self.origin(tls=False)
         said, _ = self.observe([self.rule("ro", "a.test", origin, ca=False)],
