@@ -236,6 +236,36 @@ send("POST https://api.test:%s/merge/1" % words[0])''', origin.port)
         self.end(box)
         self.assertEqual(len(origin.heard), 1)
 
+    @unittest.skipUnless(os.environ.get("EXEAT_FULL") == "1",
+                         "a request is held for a minute with EXEAT_FULL=1")
+    def test_request_is_held_a_minute_and_its_question_stays(self):
+        origin = self.origin()
+        os.mkfifo(os.path.join(self.workspace, "go"))
+        box = self.talk(self.asking(origin, timeout_s=300), r'''
+def held():
+    link = http.client.HTTPSConnection("api.test", int(words[0]), timeout=120)
+    begun = time.monotonic()
+    link.request("POST", "/merge/1")
+    answer = link.getresponse()
+    page = json.loads(answer.read()) if answer.status == 403 else {}
+    print(json.dumps([answer.status, page.get("reason"), page.get("ask"),
+                      time.monotonic() - begun]), flush=True)
+held()
+for _ in open("go"):
+    held()''', origin.port)
+        asked = self.questions()[0]
+        status, reason, ask, took = self.line(box)
+        self.assertEqual((status, reason, ask),
+                         (403, "approval_needed", asked["id"]))
+        self.assertGreater(took, 59)
+        self.assertEqual(origin.heard, [])
+        self.assertEqual(self.questions()[0]["id"], asked["id"])
+        self.assertEqual(self.exeat("approve", asked["id"]).returncode, 0)
+        with open(os.path.join(self.workspace, "go"), "w") as go:
+            go.write("\n")
+        self.assertEqual(self.line(box)[0], 200)
+        self.end(box)
+
     def test_nothing_is_left_also_of_a_killed_run(self):
         runs = self.rest_of_home()
         box = self.talk([], "print(1, flush=True)\nsys.stdin.read()\n"
@@ -296,6 +326,8 @@ send("POST https://api.test:%s/merge/1" % words[0])''', origin.port)
         self.assertIn(b"POST https://api.test:%d/merge/" % origin.port,
                       screen)
         self.assertIn(b"rule prod", screen)
+        self.assertIn(b"the program is /usr/bin/python3", screen)
+        self.assertNotIn(b"own words", screen)
         self.assertIn("at the terminal", self.rows(
             "kind = 'approval_decision'")[0]["detail"])
 
