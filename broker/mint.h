@@ -79,6 +79,9 @@ struct mint {
 	void (*forget)(void *state);
 };
 
+/* What a library would else open files for, once it is too late. */
+int mint_prepare(void) MUST_CHECK;
+
 /* Fills work->why. */
 enum mint_step mint_refuse(struct mint_work *work, const char *format, ...)
     PRINTF_LIKE(2, 3);

@@ -1,12 +1,10 @@
 #include "gateway/launch/syscalls.h"
 
+#include "gateway/proc/bpf.h"
 #include "schema/status.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -16,18 +14,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
-#define NATIVE AUDIT_ARCH_X86_64
-/* Numbers from here on are the x32 forms of the same calls. */
-#define FIRST_FOREIGN 0x40000000
-#elif defined(__aarch64__)
-#define NATIVE AUDIT_ARCH_AARCH64
-#define FIRST_FOREIGN 0x40000000
-#else
-/* cppcheck-suppress preprocessorErrorDirective; it defines no machine. */
-#error "the sandbox's system calls are not listed for this architecture"
-#endif
 
 /*
  * Calls that are younger than the headers we build with.  Numbers from 424 on
@@ -165,157 +151,81 @@ static const struct {
 	{ SYS_openat, 2 },
 };
 
-#define FILTER_MAX 320
-
-struct filter {
-	struct sock_filter code[FILTER_MAX];
-	size_t length;
-};
-
 static void
-emit(struct filter *f, uint16_t code, uint32_t value, uint8_t yes, uint8_t no)
+put_machine(struct bpf *f)
 {
-	assert(f->length < FILTER_MAX);
-	f->code[f->length++] = (struct sock_filter){ code, yes, no, value };
+	bpf_native_only(f);
+	bpf_deny_when(f, BPF_JGT, LAST_KNOWN, ENOSYS);
 }
 
 static void
-load(struct filter *f, size_t offset)
-{
-	emit(f, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
-}
-
-static void
-load_number(struct filter *f)
-{
-	load(f, offsetof(struct seccomp_data, nr));
-}
-
-/* The low half of an argument; both architectures are little-endian. */
-static void
-load_argument(struct filter *f, size_t index)
-{
-	load(f, offsetof(struct seccomp_data, args) + index * sizeof(uint64_t));
-}
-
-static void
-answer(struct filter *f, uint32_t action)
-{
-	emit(f, BPF_RET | BPF_K, action, 0, 0);
-}
-
-/* Compares; if it holds, the next instruction runs, else the one after. */
-static void
-when(struct filter *f, uint16_t comparison, uint32_t value)
-{
-	emit(f, BPF_JMP | BPF_K | comparison, value, 0, 1);
-}
-
-static void
-deny_when(struct filter *f, uint16_t comparison, uint32_t value, int error)
-{
-	when(f, comparison, value);
-	answer(f, SECCOMP_RET_ERRNO | (uint32_t)error);
-}
-
-/*
- * What follows, up to block_end(), is only for one call: everybody else jumps
- * over it.  Inside, the number is no longer loaded; an argument is.
- */
-static size_t
-block_begin(struct filter *f, unsigned number, size_t argument)
-{
-	emit(f, BPF_JMP | BPF_K | BPF_JEQ, number, 0, 0);
-	load_argument(f, argument);
-	return f->length - 2;
-}
-
-static void
-block_end(struct filter *f, size_t begin)
-{
-	answer(f, SECCOMP_RET_ALLOW);
-	f->code[begin].jf = (uint8_t)(f->length - begin - 1);
-}
-
-static void
-put_machine(struct filter *f)
-{
-	load(f, offsetof(struct seccomp_data, arch));
-	emit(f, BPF_JMP | BPF_K | BPF_JEQ, NATIVE, 1, 0);
-	answer(f, SECCOMP_RET_KILL_PROCESS);
-	load_number(f);
-	when(f, BPF_JGE, FIRST_FOREIGN);
-	answer(f, SECCOMP_RET_KILL_PROCESS);
-	deny_when(f, BPF_JGT, LAST_KNOWN, ENOSYS);
-}
-
-static void
-put_table(struct filter *f, bool nested, bool ptrace)
+put_table(struct bpf *f, bool nested, bool ptrace)
 {
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		if (table[i].spared == SPARE_NESTED && nested)
 			continue;
 		if (table[i].spared == SPARE_DEBUGGERS && ptrace)
 			continue;
-		deny_when(f, BPF_JEQ, table[i].number, table[i].error);
+		bpf_deny_when(f, BPF_JEQ, table[i].number, table[i].error);
 	}
 }
 
 static void
-put_ioctl(struct filter *f)
+put_ioctl(struct bpf *f)
 {
-	size_t block = block_begin(f, SYS_ioctl, 1);
+	size_t block = bpf_block_begin(f, SYS_ioctl, 1);
 
 	for (size_t i = 0; i < sizeof(ioctls) / sizeof(ioctls[0]); i++)
-		deny_when(f, BPF_JEQ, ioctls[i], EPERM);
-	block_end(f, block);
+		bpf_deny_when(f, BPF_JEQ, ioctls[i], EPERM);
+	bpf_block_end(f, block);
 }
 
 /* Local, IPv4, IPv6, and of netlink only routes: they list interfaces. */
 static void
-put_sockets(struct filter *f)
+put_sockets(struct bpf *f)
 {
-	size_t block = block_begin(f, SYS_socket, 0);
+	size_t block = bpf_block_begin(f, SYS_socket, 0);
 
-	when(f, BPF_JEQ, AF_UNIX);
-	answer(f, SECCOMP_RET_ALLOW);
-	when(f, BPF_JEQ, AF_INET);
-	answer(f, SECCOMP_RET_ALLOW);
-	when(f, BPF_JEQ, AF_INET6);
-	answer(f, SECCOMP_RET_ALLOW);
-	emit(f, BPF_JMP | BPF_K | BPF_JEQ, AF_NETLINK, 1, 0);
-	answer(f, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-	load_argument(f, 2);
-	emit(f, BPF_JMP | BPF_K | BPF_JEQ, 0 /* NETLINK_ROUTE */, 1, 0);
-	answer(f, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-	block_end(f, block);
+	bpf_when(f, BPF_JEQ, AF_UNIX);
+	bpf_answer(f, SECCOMP_RET_ALLOW);
+	bpf_when(f, BPF_JEQ, AF_INET);
+	bpf_answer(f, SECCOMP_RET_ALLOW);
+	bpf_when(f, BPF_JEQ, AF_INET6);
+	bpf_answer(f, SECCOMP_RET_ALLOW);
+	bpf_emit(f, BPF_JMP | BPF_K | BPF_JEQ, AF_NETLINK, 1, 0);
+	bpf_answer(f, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	bpf_load_argument(f, 2);
+	bpf_emit(f, BPF_JMP | BPF_K | BPF_JEQ, 0 /* NETLINK_ROUTE */, 1, 0);
+	bpf_answer(f, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	bpf_block_end(f, block);
 
-	block = block_begin(f, SYS_socketpair, 0);
-	emit(f, BPF_JMP | BPF_K | BPF_JEQ, AF_UNIX, 1, 0);
-	answer(f, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-	block_end(f, block);
+	block = bpf_block_begin(f, SYS_socketpair, 0);
+	bpf_emit(f, BPF_JMP | BPF_K | BPF_JEQ, AF_UNIX, 1, 0);
+	bpf_answer(f, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	bpf_block_end(f, block);
 }
 
 static void
-put_open(struct filter *f, unsigned number, size_t flags)
+put_open(struct bpf *f, unsigned number, size_t flags)
 {
-	size_t block = block_begin(f, number, flags);
+	size_t block = bpf_block_begin(f, number, flags);
 
 	/* Without a file to be made, the mode is whatever lies there. */
-	emit(f, BPF_JMP | BPF_K | BPF_JSET, CREATES, 0, 3);
-	load_argument(f, flags + 1);
-	deny_when(f, BPF_JSET, LENDS, EPERM);
-	block_end(f, block);
+	bpf_emit(f, BPF_JMP | BPF_K | BPF_JSET, CREATES, 0, 3);
+	bpf_load_argument(f, flags + 1);
+	bpf_deny_when(f, BPF_JSET, LENDS, EPERM);
+	bpf_block_end(f, block);
 }
 
 static void
-put_modes(struct filter *f)
+put_modes(struct bpf *f)
 {
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-		size_t block = block_begin(f, modes[i].number, modes[i].mode);
+		size_t block =
+		    bpf_block_begin(f, modes[i].number, modes[i].mode);
 
-		deny_when(f, BPF_JSET, LENDS, EPERM);
-		block_end(f, block);
+		bpf_deny_when(f, BPF_JSET, LENDS, EPERM);
+		bpf_block_end(f, block);
 	}
 	for (size_t i = 0; i < sizeof(opens) / sizeof(opens[0]); i++)
 		put_open(f, opens[i].number, opens[i].flags);
@@ -326,22 +236,21 @@ put_modes(struct filter *f)
  * of no user namespaces, without which no other can be made.
  */
 static void
-put_namespaces(struct filter *f)
+put_namespaces(struct bpf *f)
 {
-	size_t block = block_begin(f, SYS_clone, 0);
+	size_t block = bpf_block_begin(f, SYS_clone, 0);
 
-	deny_when(f, BPF_JSET, NAMESPACES, EPERM);
-	block_end(f, block);
-	block = block_begin(f, SYS_unshare, 0);
-	deny_when(f, BPF_JSET, NAMESPACES | CLONE_NEWTIME, EPERM);
-	block_end(f, block);
+	bpf_deny_when(f, BPF_JSET, NAMESPACES, EPERM);
+	bpf_block_end(f, block);
+	block = bpf_block_begin(f, SYS_unshare, 0);
+	bpf_deny_when(f, BPF_JSET, NAMESPACES | CLONE_NEWTIME, EPERM);
+	bpf_block_end(f, block);
 }
 
 int
 syscalls_filter(bool nested, bool ptrace, struct problem *reterr)
 {
-	struct filter filter = { .length = 0 };
-	struct sock_fprog program = { .filter = filter.code };
+	struct bpf filter = { .length = 0 };
 
 	put_machine(&filter);
 	put_table(&filter, nested, ptrace);
@@ -350,9 +259,8 @@ syscalls_filter(bool nested, bool ptrace, struct problem *reterr)
 	put_modes(&filter);
 	if (!nested)
 		put_namespaces(&filter);
-	answer(&filter, SECCOMP_RET_ALLOW);
-	program.len = (unsigned short)filter.length;
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0)
+	bpf_answer(&filter, SECCOMP_RET_ALLOW);
+	if (bpf_install(&filter) == STATUS_OK)
 		return STATUS_OK;
 	(void)problem_errno(reterr, "cannot install the system call filter");
 	return problem_cure(

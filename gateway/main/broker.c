@@ -3,7 +3,7 @@
  *
  * Descriptors: 3 the parent, 4 the gateway, 5 the audit writer, 6 exeat-fetch.
  * Stages:
- *   confine  no dumps, no new privileges
+ *   confine  no dumps, no new privileges, no file, no socket, no program
  *   load     take the credential file and what the policy needs of it
  *   gather   take the secrets, from descriptors that the parent opens
  *   loop     answer until the parent says stop, or is gone
@@ -12,11 +12,12 @@
  * Every answer is also a row: a second witness to what the gateway says.
  */
 #include "broker/catalog.h"
+#include "broker/mint.h"
 #include "broker/service.h"
 #include "gateway/audit/sink.h"
 #include "gateway/proc/channel.h"
 #include "gateway/proc/clock.h"
-#include "gateway/proc/corefile.h"
+#include "gateway/proc/confine.h"
 #include "gateway/proc/generation.h"
 #include "gateway/proc/log.h"
 #include "gateway/proc/loop.h"
@@ -29,7 +30,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 enum {
@@ -525,18 +525,14 @@ on_parent_left(struct channel *channel, int status, void *arg)
 
 /* ---- start and end ---- */
 
-static int
-confine(void)
+static void
+ignore_signals(void)
 {
 	static const int numbers[] = { SIGPIPE, SIGINT, SIGQUIT, SIGHUP };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		(void)sigaction(numbers[i], &ignore, NULL);
-	if (corefile_forbid() != STATUS_OK ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		return STATUS_SYSTEM;
-	return STATUS_OK;
 }
 
 static bool
@@ -577,6 +573,7 @@ main(int argc, char **argv)
 {
 	struct program program = { .exit_status = EXIT_SUCCESS };
 	enum log_level level = LOG_LEVEL_WARNING;
+	struct problem problem = { .text = "" };
 
 	if (argc == 3 && strcmp(argv[1], "--log") == 0) {
 		level = log_level_of(argv[2], level);
@@ -585,12 +582,16 @@ main(int argc, char **argv)
 		return EXIT_OURS;
 	}
 	log_begin("exeat-broker", NULL, level);
-	if (confine() != STATUS_OK) {
-		log_error("cannot give up what a broker must not have");
+	ignore_signals();
+	if (confine_private(&problem) != STATUS_OK) {
+		log_error("%s", problem.text);
 		return EXIT_OURS;
 	}
-	if (!prepare(&program)) {
+	if (mint_prepare() != STATUS_OK || !prepare(&program)) {
 		log_error("cannot begin: there is no memory");
+		program.exit_status = EXIT_OURS;
+	} else if (confine_enter(CONFINE_BROKER, -1, &problem) != STATUS_OK) {
+		log_error("%s", problem.text);
 		program.exit_status = EXIT_OURS;
 	} else if (loop_run(program.loop) != STATUS_OK) {
 		program.exit_status = EXIT_OURS;

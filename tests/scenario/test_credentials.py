@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import unittest
+import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from world import World, answer, become_ordinary, receive_head  # noqa: E402
@@ -270,6 +271,127 @@ class Elsewhere(Lender):
         self.assertTrue(origin.heard[0].startswith(b"GET /x HTTP/1.1"))
         self.assertEqual(field(origin.heard[0], "authorization"),
                          [b"Bearer " + SECRET.encode()])
+
+
+class Kept(Lender):
+    """Nothing of a secret where a sandbox, or somebody later, could look."""
+
+    def test_the_broker_has_given_up_everything(self):
+        def serve(peer):
+            receive_head(peer)
+            for folder in os.listdir("/proc"):
+                try:
+                    with open("/proc/%s/status" % folder) as source:
+                        said = dict(line.rstrip("\n").split(":\t", 1)
+                                    for line in source if ":\t" in line)
+                except OSError:
+                    continue
+                if said["Name"] == "exeat-broker" and \
+                        said["PPid"] == str(self.process.pid):
+                    found.append(said)
+            answer(peer)
+        found = []
+        origin = self.origin(serve=serve)
+        self.process = self.start(
+            [self.rule("o", "api.test", origin, credential="api")],
+            "python3", "-I", "-c", self.prelude() +
+            "print(fetch('https://api.test:%s/' % words[0])[0])",
+            str(origin.port),
+            options=self.credentials({"api": self.bearer(origin)}))
+        out, err = self.process.communicate(timeout=120)
+        self.assertEqual(out, "200\n", err)
+        self.assertEqual([(said["NoNewPrivs"], said["Seccomp"])
+                          for said in found],
+                         [("1", "0" if "ASAN_OPTIONS" in os.environ
+                           else "2")])
+
+    def test_no_secret_stays_anywhere(self):
+        # C19: what the sandbox sees of itself and of us, and what is left
+        # behind, in each of six encodings.
+        secret = "tr33-frog/+kept?far=away"
+        self.secret("key", secret)
+        raw = secret.encode()
+        shapes = [raw, raw.hex().encode(), raw[::-1],
+                  base64.b64encode(raw).rstrip(b"="),
+                  urllib.parse.quote(secret, safe="").encode(),
+                  json.dumps(secret).encode().strip(b'"').replace(
+                      b"/", b"\\/")]
+        origin = self.origin()
+        out = self.lent(self.bearer(origin), origin,
+                        self.rule("o", "api.test", origin, credential="api"),
+                        LOOK, origin.port, *(bytes(
+                            byte ^ 0x5a for byte in shape).hex()
+                            for shape in shapes))
+        self.assertEqual(out.splitlines()[-1], "nothing", out)
+        self.assertEqual(field(origin.heard[0], "authorization"),
+                         [b"Bearer " + raw])
+        looked = 0
+        for where, _, names in os.walk(self.folder):
+            for name in names:
+                path = os.path.join(where, name)
+                if not os.path.isfile(path) or where == self.keys:
+                    continue
+                with open(path, "rb") as source:
+                    text = source.read()
+                looked += 1
+                for shape in shapes:
+                    self.assertFalse(shape in text, path)
+        self.assertGreater(looked, 3)
+
+
+# Everything that can be read in a sandbox, for shapes that are handed over in
+# disguise: the command line of a run is written down.
+LOOK = r"""
+import os
+print(fetch('https://api.test:%s/' % words[0])[0])
+shapes = [bytes(byte ^ 0x5a for byte in bytes.fromhex(word))
+          for word in words[1:]]
+found = []
+def look(path, most=1 << 24):
+    try:
+        with open(path, 'rb') as source:
+            text = source.read(most)
+    except OSError:
+        return
+    for shape in shapes:
+        if shape in text:
+            found.append((path, shape))
+me = str(os.getpid())
+for folder in os.listdir('/proc'):
+    if not folder.isdigit():
+        continue
+    for name in ('environ', 'cmdline', 'mounts', 'status', 'maps'):
+        if folder != me or name != 'cmdline':
+            look('/proc/%s/%s' % (folder, name))
+    # Of other processes' memory nothing may be readable but our own.
+    if folder != me:
+        try:
+            with open('/proc/%s/maps' % folder) as maps,                     open('/proc/%s/mem' % folder, 'rb', 0) as memory:
+                for line in maps:
+                    span, access = line.split()[:2]
+                    if 'r' not in access or 'vsyscall' in line:
+                        continue
+                    start, end = (int(n, 16) for n in span.split('-'))
+                    try:
+                        memory.seek(start)
+                        text = memory.read(end - start)
+                    except (OSError, ValueError):
+                        continue
+                    if any(shape in text for shape in shapes):
+                        found.append((folder, span))
+        except OSError:
+            pass
+for top in ('/etc', '/tmp', '/run', '/dev/shm', '/home', os.getcwd(), '/var'):
+    for where, _, names in os.walk(top):
+        for name in names:
+            path = os.path.join(where, name)
+            if os.path.isfile(path):
+                look(path)
+for name, value in os.environ.items():
+    if any(shape in value.encode() for shape in shapes):
+        found.append(name)
+print(found or 'nothing')
+"""
 
 
 class Begin(Lender):

@@ -1,0 +1,202 @@
+#include "gateway/proc/confine.h"
+#include "schema/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* What a child of ours ends with: a signal above 128, else what it says. */
+enum {
+	WENT_WELL = 0,
+	CONFINED_NOT = 90
+};
+
+typedef int attempt(void);
+
+/* Confines a child as a broker and lets it try something. */
+static int
+confined(attempt *try)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (confine_enter(CONFINE_BROKER, -1, NULL) != STATUS_OK)
+			_exit(CONFINED_NOT);
+		_exit(try());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+				   : WEXITSTATUS(status);
+}
+
+static int
+nothing(void)
+{
+	return WENT_WELL;
+}
+
+static int
+inet(void)
+{
+	return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) < 0 ? errno : 0;
+}
+
+static int
+inet6(void)
+{
+	return socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0) < 0 ? errno : 0;
+}
+
+static int
+packets(void)
+{
+	return socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0) < 0 ? errno : 0;
+}
+
+static int
+program(void)
+{
+	static char *const words[] = { NULL };
+
+	return execve("/bin/true", words, words) != 0 ? errno : 0;
+}
+
+static int
+trace(void)
+{
+	return syscall(SYS_ptrace, 0, 0, 0, 0) != 0 ? errno : 0;
+}
+
+static int
+ring(void)
+{
+	return syscall(SYS_io_uring_setup, 1, NULL) != 0 ? errno : 0;
+}
+
+static int
+read_file(void)
+{
+	return open("/etc/passwd", O_RDONLY | O_CLOEXEC) < 0 ? errno : 0;
+}
+
+static int
+write_file(void)
+{
+	return open("/tmp/exeat-confined", O_WRONLY | O_CREAT | O_CLOEXEC,
+		   0600) < 0
+		   ? errno
+		   : 0;
+}
+
+static int
+make_folder(void)
+{
+	return syscall(SYS_mkdirat, AT_FDCWD, "/tmp/exeat-confined", 0700) != 0
+		   ? errno
+		   : 0;
+}
+
+static int
+run_memory(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return page == MAP_FAILED ? errno : 0;
+}
+
+static int
+fork_again(void)
+{
+	return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) < 0 ? errno : 0;
+}
+
+static int
+be_traced(void)
+{
+	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0 ? errno : 0;
+}
+
+/* What it lives on. */
+static int
+live(void)
+{
+	struct msghdr message = { .msg_iovlen = 0 };
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED || mlock(page, 4096) != 0 ||
+	    munmap(page, 4096) != 0)
+		return 1;
+	/* Nothing is open there, and that is all that is wrong. */
+	if (sendmsg(1000, &message, 0) == 0 || errno != EBADF)
+		return 2;
+	return WENT_WELL;
+}
+
+static bool
+is_sanitized(void)
+{
+	/* The list is left out then, and its calls go through. */
+	return confined(fork_again) != EPERM;
+}
+
+static void
+what_takes_over_kills(void **state)
+{
+	static attempt *const attempts[] = { inet, inet6, packets, program,
+		trace, ring };
+
+	(void)state;
+	if (is_sanitized())
+		skip();
+	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++)
+		assert_int_equal(confined(attempts[i]), 128 + SIGSYS);
+}
+
+static void
+what_it_does_not_need_fails(void **state)
+{
+	static attempt *const attempts[] = { read_file, write_file, make_folder,
+		run_memory, fork_again, be_traced };
+
+	(void)state;
+	if (is_sanitized())
+		skip();
+	for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++)
+		assert_int_equal(confined(attempts[i]), EPERM);
+}
+
+static void
+what_it_needs_goes_on(void **state)
+{
+	(void)state;
+	assert_int_equal(confined(nothing), WENT_WELL);
+	assert_int_equal(confined(live), WENT_WELL);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_takes_over_kills),
+		cmocka_unit_test(what_it_does_not_need_fails),
+		cmocka_unit_test(what_it_needs_goes_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
