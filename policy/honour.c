@@ -54,7 +54,7 @@ static const struct promise {
 	{ "credential", states_credential, true },
 	{ "clear", states_clear, true },
 	{ "echo", states_echo, false },
-	{ "exe", states_exe, false },
+	{ "exe", states_exe, true },
 	{ "mcp", states_mcp, false },
 	{ "log", states_log, false },
 	/* Also what stands under "limits" for the whole policy. */

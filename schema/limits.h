@@ -109,7 +109,8 @@
 #define LIMIT_AUDIT_PRODUCERS 16 /* of one run; three are usual */
 #define LIMIT_AUDIT_STRINGS 200000 /* ids the writer remembers, 40 MiB */
 #define LIMIT_AUDIT_LAYERS 1024 /* policies a run may load in its life */
-#define LIMIT_SEGMENT_ROWS 8000000 /* 2 GB: indexed in a minute, copied in one */
+#define LIMIT_SEGMENT_ROWS \
+	8000000 /* 2 GB: indexed in a minute, copied in one */
 #define LIMIT_SEGMENTS 4096 /* 33 thousand million rows, 8 TB */
 #define LIMIT_ANCHOR_BYTES 67108864 /* a month of checkpoints */
 #define LIMIT_FINDINGS 200 /* of verify; more than a person reads */
@@ -139,7 +140,7 @@
 #define LIMIT_CMDLINE 4096 /* read of one, before it is redacted */
 #define LIMIT_PROCESSES 4096 /* of one sandbox that are looked through */
 #define LIMIT_PROCESS_FDS 16384 /* of one process */
-#define LIMIT_SIGHTINGS 256 /* that are asked for at once */
+#define LIMIT_SIGHTINGS 4096 /* that are asked for at once */
 #define LIMIT_SIGHTINGS_S 500 /* a second; more connections go unnamed */
 #define LIMIT_EXE_BYTES 536870912 /* of a program that is hashed */
 #define LIMIT_EXE_DIGESTS 128 /* programs of a run whose hash is kept */
@@ -199,7 +200,7 @@
 /* Waits, in milliseconds. */
 #define LIMIT_SNIFF_MS 300 /* a silent client: the server speaks first */
 #define LIMIT_SIGHTING_MS 50 /* which program it is: then it is unknown */
-#define LIMIT_DIGEST_MS 3000 /* the same, when a large program is hashed */
+#define LIMIT_DIGEST_MS 3000 /* the same, where a rule wants to know */
 #define LIMIT_HELLO_MS 10000 /* the rest of a hello that has begun */
 #define LIMIT_DIAL_MS 10000 /* all addresses of a name together */
 #define LIMIT_HANDSHAKE_MS 15000 /* both TLS sessions of an interception */

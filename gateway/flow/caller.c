@@ -6,6 +6,7 @@
 #include "gateway/proc/clock.h"
 #include "gateway/proc/log.h"
 #include "gateway/run/run.h"
+#include "policy/rule.h"
 #include "policy/stack.h"
 #include "schema/status.h"
 
@@ -28,6 +29,9 @@ struct caller {
 	struct slot slots[LIMIT_SIGHTINGS];
 	/* How many may be asked about now, in millionths, and since when. */
 	int64_t credit, credit_us;
+	/* What the rules of this stack want to know; a reference. */
+	struct stack *stack;
+	bool needs_exe, needs_digest;
 	struct program_list programs;
 };
 
@@ -93,6 +97,7 @@ caller_free(struct caller *caller)
 	if (caller == NULL)
 		return;
 	channel_free(caller->channel);
+	stack_unref(caller->stack);
 	free(caller);
 }
 
@@ -141,6 +146,34 @@ spend(struct caller *caller)
 	return true;
 }
 
+static void
+look_at_rule(struct caller *caller, const struct rule *rule)
+{
+	for (size_t i = 0; i < rule->exe_count; i++) {
+		caller->needs_exe = true;
+		caller->needs_digest =
+		    caller->needs_digest || rule->exes[i].by_hash;
+	}
+}
+
+/* Whether rules want to know; looked up once for each policy in force. */
+static void
+look_at_policy(struct caller *caller, struct stack *stack)
+{
+	if (caller->stack == stack)
+		return;
+	stack_unref(caller->stack);
+	caller->stack = stack_ref(stack);
+	caller->needs_exe = false;
+	caller->needs_digest = false;
+	for (size_t i = 0; i < stack_count(stack); i++) {
+		const struct policy *layer = stack_layer(stack, i);
+
+		for (size_t k = 0; k < policy_rule_count(layer); k++)
+			look_at_rule(caller, policy_rule(layer, k));
+	}
+}
+
 static bool
 ask(struct caller *caller, struct flow *flow, bool digest)
 {
@@ -168,14 +201,33 @@ void
 caller_ask(struct flow *flow)
 {
 	struct caller *caller = flow->plane->caller;
-	bool needed = false, digest = false;
 
-	if (caller == NULL || !caller->placed || caller->gone ||
-	    (!needed && !spend(caller)) || !ask(caller, flow, digest)) {
+	if (caller == NULL || !caller->placed || caller->gone) {
 		flow_enter(flow, FLOW_JUDGING);
 		return;
 	}
-	flow_set_deadline(flow, digest ? LIMIT_DIGEST_MS : LIMIT_SIGHTING_MS);
+	look_at_policy(caller, flow->plane->run->stack);
+	if ((!caller->needs_exe && !spend(caller)) ||
+	    !ask(caller, flow, caller->needs_digest)) {
+		flow_enter(flow, FLOW_JUDGING);
+		return;
+	}
+	/* Where a rule wants to know, not to know is a refusal. */
+	flow_set_deadline(
+	    flow, caller->needs_exe ? LIMIT_DIGEST_MS : LIMIT_SIGHTING_MS);
+}
+
+const char *
+caller_words(const struct flow *flow)
+{
+	const struct caller *caller = flow->plane->caller;
+	const struct sighting *sighting = program_sighting(flow->program);
+
+	if (caller == NULL || !caller->needs_exe)
+		return "";
+	if (sighting == NULL || sighting->exe[0] == '\0')
+		return "asked by a program that is not known";
+	return sighting->exe;
 }
 
 void

@@ -30,6 +30,12 @@ int caller_place(struct caller *caller, int diag) MUST_CHECK;
 /* Leaves ACCEPTED for JUDGING, now or when it is known who asks. */
 void caller_ask(struct flow *flow);
 
+/*
+ * Where rules look at programs: which one a refusal is about, for people; ""
+ * where they do not.  Borrows from flow.
+ */
+const char *caller_words(const struct flow *flow);
+
 /* The state ACCEPTED ends: an answer comes too late. */
 void caller_forget(struct flow *flow);
 

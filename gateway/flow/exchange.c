@@ -1,5 +1,6 @@
 #include "gateway/flow/exchange.h"
 
+#include "gateway/flow/caller.h"
 #include "gateway/flow/consent.h"
 #include "gateway/flow/flow.h"
 #include "gateway/flow/grants.h"
@@ -183,6 +184,16 @@ print_tried(const struct exchange *exchange, char *out, size_t size)
 		out[0] = '\0';
 }
 
+/* Rules about programs are hard to follow without the program's path. */
+static const char *
+cause_of(const struct exchange *exchange, enum reason reason)
+{
+	if (exchange->cause[0] == '\0' &&
+	    reason_entry(reason)->fault == FAULT_POLICY)
+		return caller_words(exchange->flow);
+	return exchange->cause;
+}
+
 /* Says no with a page of our own, instead of a response. */
 static void
 refuse(struct exchange *exchange, enum reason reason)
@@ -194,7 +205,7 @@ refuse(struct exchange *exchange, enum reason reason)
 		.tried = tried,
 		.rule = rule == NULL ? NULL : rule_id(rule),
 		.advice = rule == NULL ? NULL : rule_reason(rule),
-		.cause = exchange->cause,
+		.cause = cause_of(exchange, reason),
 		.event = event,
 		.ask = exchange->ask.id[0] == '\0' ? NULL : exchange->ask.id,
 		.retry_s = exchange->flow->retry_s };

@@ -50,6 +50,8 @@ judge_facts(const struct flow *flow)
 		facts.literal = flow->wanted.address;
 	if (sighting != NULL && sighting->exe[0] != '\0')
 		facts.exe = sighting->exe;
+	if (sighting != NULL && sighting->has_digest)
+		facts.exe_sha256 = sighting->digest;
 	/* Inside TLS and HTTP requests follow; elsewhere nothing does. */
 	facts.last = facts.protocol == FACT_PROTOCOL_TCP ||
 		     facts.protocol == FACT_PROTOCOL_SSH;

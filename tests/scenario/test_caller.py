@@ -1,14 +1,21 @@
 #!/usr/bin/python3 -I
 """Which program is behind each connection: the audit's rows name it."""
+import hashlib
 import json
 import os
+import signal
 import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from test_host import descendants  # noqa: E402
 from world import World, become_ordinary  # noqa: E402
 
 CURL = "curl --silent --fail --output /dev/null "
+
+FETCH = ("import sys, urllib.request, urllib.error\n"
+         "try: print(urllib.request.urlopen(sys.argv[1]).status)\n"
+         "except urllib.error.HTTPError as error: print(error.code)")
 
 # The connection is made by a process that then becomes another program.
 EXECS = r'''
@@ -128,6 +135,69 @@ class Caller(World):
         self.assertEqual(code, 0, err + out)
         self.assertEqual(sorted(argv for _, argv in self.named()),
                          [CURL + self.url, CURL + self.url + "/b"])
+
+    # ---- rules ----
+
+    def answers(self, exe, **more):
+        """What curl, python and a copy of curl are told by a rule on exe."""
+        rule = self.rule("web", "api.test", self.web, ca=False, exe=exe,
+                         **more)
+        code, out, err = self.run_box(
+            [rule, dict(self.rules[0], id="rest", path=["/rest"])],
+            "sh", "-c",
+            "cp /usr/bin/curl mine; ln -s /usr/bin/curl link;"
+            "for tool in curl ./mine ./link; do $tool -s -o page "
+            "-w '%%{http_code}\\n' %s; done; cat page; "
+            "python3 -I -c '%s' %s" % (self.url, FETCH, self.url))
+        self.assertEqual(code, 0, err + out)
+        return out
+
+    def test_rule_on_a_path_is_about_the_file_that_runs(self):
+        out = self.answers(["/usr/bin/curl"])
+        # T24: a link is the file it leads to, a copy is another one.
+        self.assertEqual(out.split("\n")[:3], ["200", "403", "200"])
+        self.assertTrue(out.endswith("403\n"), out)
+        self.assertEqual([name for name, _ in self.named()][:3],
+                         ["curl", "mine", "curl"])
+
+    def test_refusal_names_the_program_that_was_seen(self):
+        _, out, _ = self.run_box(
+            [self.rule("web", "api.test", self.web, ca=False,
+                       exe=["/usr/bin/git"])], "curl", "-s", self.url)
+        self.assertIn("/usr/bin/curl", out)
+        self.assertIn('"reason":"no_rule"', out)
+
+    def test_rule_on_a_digest_is_about_the_bytes_wherever_they_lie(self):
+        with open("/usr/bin/curl", "rb") as source:
+            digest = hashlib.sha256(source.read()).hexdigest()
+        out = self.answers(["sha256:" + digest])
+        self.assertEqual(out.split("\n")[:3], ["200", "200", "200"])
+        self.assertTrue(out.endswith("403\n"), out)
+
+    def test_denied_program_is_denied_and_others_are_not(self):
+        rules = self.rules + [dict(
+            {"id": "no", "host": ["api.test"], "action": "deny",
+             "exe": ["/usr/bin/python3*"]})]
+        code, out, err = self.run_box(
+            rules, "sh", "-c", "curl -s -o /dev/null -w '%%{http_code} ' %s;"
+            "python3 -I -c '%s' %s" % (self.url, FETCH, self.url))
+        self.assertEqual((code, out), (0, "200 403\n"), err)
+
+    def test_nobody_is_let_through_when_nobody_can_tell_who_asks(self):
+        process = self.start(
+            [self.rule("web", "api.test", self.web, ca=False,
+                       exe=["/usr/bin/curl"])],
+            "sh", "-c", "echo up; while [ ! -e go ]; do sleep 0.05; done; "
+            "curl -s -o /dev/null -w '%%{http_code}' %s" % self.url)
+        self.assertEqual(process.stdout.readline(), "up\n")
+        (lookout,) = [pid for pid, name in descendants(process.pid)
+                      if name == "exeat-lookout"]
+        os.kill(lookout, signal.SIGKILL)
+        with open(os.path.join(self.workspace, "go"), "w"):
+            pass
+        out, err = process.communicate(timeout=120)
+        self.assertEqual(out, "403", err)
+        self.refused_for("no_rule")
 
 
 if __name__ == "__main__":
