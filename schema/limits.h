@@ -112,6 +112,7 @@
 #define LIMIT_SEGMENT_ROWS \
 	8000000 /* 2 GB: indexed in a minute, copied in one */
 #define LIMIT_SEGMENTS 4096 /* 33 thousand million rows, 8 TB */
+#define LIMIT_KEEPER_JOBS 64 /* asked by commands, and one of ours */
 #define LIMIT_ANCHOR_BYTES 67108864 /* a month of checkpoints */
 #define LIMIT_FINDINGS 200 /* of verify; more than a person reads */
 #define LIMIT_QUERY_ROWS 10000 /* more than a person reads at once */
@@ -216,6 +217,7 @@
 #define LIMIT_AUDIT_RETRY_MS 200 /* between attempts on a full disk */
 #define LIMIT_AUDIT_LEAVE_MS 5000 /* producers of a run that has ended */
 #define LIMIT_AUDIT_IDLE_MS 2000 /* then a writer without runs ends */
+#define LIMIT_KEEPER_MS 5000 /* the last rows into the rollup, at the end */
 #define LIMIT_CHECKPOINT_MS 10000 /* what root could rewrite at most */
 #define LIMIT_REPORT_SQL 8192 /* one part of a report, ours */
 #define LIMIT_SYSLOG_TEXT 16384 /* one alert; a path in it is the longest */

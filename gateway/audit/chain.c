@@ -469,7 +469,7 @@ insert_checkpoint(struct chain *chain, const struct checkpoint *checkpoint)
 	if (!cursor_written(&out))
 		return STATUS_TOO_LONG;
 	binding_id(&binding, (int64_t)checkpoint->size);
-	binding_id(&binding, chain->block.last_us);
+	binding_id(&binding, chain->state.last.last_us);
 	binding_blob(&binding, checkpoint->root.bytes, DIGEST_BYTES);
 	binding_text(&binding, cursor_of(note, out.used));
 	return binding_finish(&binding);
@@ -487,8 +487,9 @@ add_checkpoint(struct chain *chain, int64_t now_us)
 	if (status == STATUS_OK)
 		status = insert_checkpoint(chain, &checkpoint);
 	if (status == STATUS_OK)
-		status = put_meta_number(chain, "checkpoint", chain->block.no);
-	chain->state.checkpoint = chain->block.no;
+		status =
+		    put_meta_number(chain, "checkpoint", chain->state.last.no);
+	chain->state.checkpoint = chain->state.last.no;
 	chain->state.checkpoint_us = now_us;
 	return status;
 }
@@ -510,15 +511,32 @@ chain_seal(struct chain *chain)
 	status = block_insert(chain->statements[INSERT_BLOCK], &chain->block);
 	if (status == STATUS_OK)
 		status = put_tree(chain);
+	chain->state.last = chain->block;
 	if (status == STATUS_OK && checkpoint_is_due(chain, now_us))
 		status = add_checkpoint(chain, now_us);
 	/* A digest that could not be made must not be committed. */
 	if (!digester_is_well(chain->digester))
 		return STATUS_SYSTEM;
-	chain->state.last = chain->block;
 	chain->state.names_told = true;
 	chain->state.begun = true;
 	return status;
+}
+
+bool
+chain_wants_checkpoint(const struct chain *chain)
+{
+	return chain->state.begun &&
+	       chain->state.checkpoint < chain->state.last.no;
+}
+
+int
+chain_checkpoint(struct chain *chain)
+{
+	int status = add_checkpoint(chain, clock_monotonic_us());
+
+	return status == STATUS_OK && !digester_is_well(chain->digester)
+		   ? STATUS_SYSTEM
+		   : status;
 }
 
 void

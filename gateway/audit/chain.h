@@ -50,6 +50,10 @@ void chain_row(struct chain *chain, int64_t seq, const struct event *event,
  * checkpoint at a run's end or when the last one is LIMIT_CHECKPOINT_MS old.
  */
 int chain_seal(struct chain *chain) MUST_CHECK;
+
+/* Between blocks: whether there are any that no checkpoint covers, and one. */
+bool chain_wants_checkpoint(const struct chain *chain);
+int chain_checkpoint(struct chain *chain) MUST_CHECK;
 void chain_keep(struct chain *chain);
 void chain_forget(struct chain *chain);
 

@@ -83,14 +83,39 @@ ask_number(struct query *query, const char *sql, int64_t *ret)
 	return found;
 }
 
+/*
+ * A writer that died while it made a segment, or put its log away for good,
+ * leaves a change half done that a reader cannot take back.  A segment that
+ * is being written has a log and never such a change.
+ */
+static bool
+take_back(const char *path)
+{
+	sqlite3 *db = NULL;
+	bool done = sqlite3_open_v2(path, &db,
+			SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+			NULL) == SQLITE_OK &&
+		    sqlite3_exec(db, "SELECT count(*) FROM sqlite_schema", NULL,
+			NULL, NULL) == SQLITE_OK;
+
+	(void)sqlite3_close(db);
+	return done;
+}
+
 /* Whether the file is an audit, asked before the authorizer is there. */
 static bool
-is_audit(struct query *query)
+is_audit(struct query *query, const char *path)
 {
 	int64_t application = 0;
+	bool answered =
+	    ask_number(query, "PRAGMA application_id", &application);
 
-	return ask_number(query, "PRAGMA application_id", &application) &&
-	       application == SEGMENT_APPLICATION;
+	if (!answered &&
+	    sqlite3_extended_errcode(query->db) == SQLITE_READONLY_ROLLBACK &&
+	    take_back(path))
+		answered =
+		    ask_number(query, "PRAGMA application_id", &application);
+	return answered && application == SEGMENT_APPLICATION;
 }
 
 /* A segment that is being made, or whose maker died, has nothing in it. */
@@ -135,12 +160,17 @@ configure(struct query *query, const char *path, struct problem *reterr)
 	    sqlite3_busy_timeout(db, BUSY_MS) != SQLITE_OK ||
 	    !run_plain(query, "PRAGMA trusted_schema = OFF") ||
 	    !run_plain(query, "PRAGMA temp_store = MEMORY") ||
+	    !is_audit(query, path) ||
 	    /* Declares its columns once, which the authorizer would forbid. */
 	    !run_plain(query, "SELECT 1 FROM json_each('[]'), "
-			      "json_tree('[]')") ||
-	    !is_audit(query)) {
+			      "json_tree('[]')")) {
+		int code = sqlite3_extended_errcode(db);
 		bool unmade = is_unmade(query);
 
+		if (code != SQLITE_OK && code != SQLITE_ROW &&
+		    code != SQLITE_DONE && code != SQLITE_NOTADB)
+			return problem_set(reterr, "cannot read %s: %s (%d)",
+			    path, sqlite3_errstr(code), code);
 		(void)problem_set(reterr, "%s is not an audit", path);
 		(void)problem_cure(
 		    reterr, "Name the right one with --audit DB.");

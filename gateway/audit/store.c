@@ -538,6 +538,35 @@ store_commit(struct store *store)
 	return STATUS_OK;
 }
 
+int64_t
+store_last_seq(const struct store *store)
+{
+	return store->committed_seq - 1;
+}
+
+int
+store_checkpoint(struct store *store)
+{
+	struct hot *hot = &store->hot;
+	int status;
+
+	if (!chain_wants_checkpoint(hot->chain))
+		return STATUS_OK;
+	if (!segment_run(hot->segment, "BEGIN IMMEDIATE"))
+		return STATUS_SYSTEM;
+	status = chain_checkpoint(hot->chain);
+	if (status == STATUS_OK && !segment_run(hot->segment, "COMMIT"))
+		status = STATUS_SYSTEM;
+	if (status == STATUS_OK) {
+		chain_keep(hot->chain);
+		return STATUS_OK;
+	}
+	if (sqlite3_get_autocommit(segment_handle(hot->segment)) == 0)
+		(void)!segment_run(hot->segment, "ROLLBACK");
+	chain_forget(hot->chain);
+	return status;
+}
+
 void
 store_rollback(struct store *store)
 {

@@ -59,6 +59,12 @@ int store_insert(struct store *store, const struct store_run *run,
     const struct event *event, int64_t *ret_seq) MUST_CHECK;
 int store_commit(struct store *store) MUST_CHECK;
 
+/* The number of the last row that is committed, or 0. */
+int64_t store_last_seq(const struct store *store);
+
+/* A checkpoint over all blocks, unless the newest is; outside a transaction. */
+int store_checkpoint(struct store *store) MUST_CHECK;
+
 /* Whether the database still has its name: without it no row can be kept. */
 bool store_is_in_place(struct store *store) MUST_CHECK;
 void store_rollback(struct store *store);

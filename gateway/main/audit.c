@@ -13,6 +13,7 @@
  */
 #include "gateway/audit/client.h"
 #include "gateway/audit/door.h"
+#include "gateway/audit/keeper.h"
 #include "gateway/audit/store.h"
 #include "gateway/audit/writer.h"
 #include "gateway/proc/clock.h"
@@ -46,6 +47,9 @@ struct program {
 	struct clients *clients;
 	struct event *timer; /* knocking, then idling */
 	struct event *incoming;
+	struct keeper *keeper;
+	struct event *tick; /* each LIMIT_CHECKPOINT_MS */
+	int64_t tended_seq; /* the last row the keeper was told of */
 	int64_t give_up_us; /* when to stop knocking */
 	int report; /* where whoever started us listens, or -1 */
 	bool started; /* the row "start" is queued */
@@ -148,10 +152,40 @@ on_incoming(evutil_socket_t socket, short what, void *arg)
 		log_warning("cannot accept a connection");
 }
 
+/* What the keeper has not seen yet. */
+static void
+tend(struct program *program)
+{
+	int64_t last = store_last_seq(program->store);
+
+	if (last == program->tended_seq)
+		return;
+	if (keeper_ask(program->keeper, KEEPER_TEND, 0, NULL, NULL) ==
+	    STATUS_OK)
+		program->tended_seq = last;
+}
+
+static void
+on_tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct program *program = arg;
+
+	(void)fd;
+	(void)what;
+	/* What root could rewrite is bounded also when nothing happens. */
+	if (store_checkpoint(program->store) != STATUS_OK)
+		log_warning("cannot write a checkpoint: %s",
+		    store_error(program->store));
+	tend(program);
+}
+
 static void
 on_idle(void *arg)
 {
-	arm(arg, LIMIT_AUDIT_IDLE_MS);
+	struct program *program = arg;
+
+	tend(program);
+	arm(program, LIMIT_AUDIT_IDLE_MS);
 }
 
 /* A run that a killed writer has left without an end gets one. */
@@ -218,9 +252,14 @@ end_lost_runs(struct program *program)
 static int
 begin(struct program *program, struct problem *reterr)
 {
-	int status = store_open(
-	    program->path, program->segment_rows, &program->store, reterr);
+	struct timeval each = { .tv_sec = LIMIT_CHECKPOINT_MS / 1000 };
+	/* Before the database is opened: it is a fork of us. */
+	int status =
+	    keeper_new(program->loop, program->path, &program->keeper, reterr);
 
+	if (status == STATUS_OK)
+		status = store_open(program->path, program->segment_rows,
+		    &program->store, reterr);
 	if (status != STATUS_OK)
 		return status;
 	program->writer = writer_new(program->loop, program->store);
@@ -230,7 +269,10 @@ begin(struct program *program, struct problem *reterr)
 	program->incoming =
 	    event_new(loop_base(program->loop), door_socket(program->door),
 		EV_READ | EV_PERSIST, on_incoming, program);
+	program->tick = event_new(
+	    loop_base(program->loop), -1, EV_PERSIST, on_tick, program);
 	if (program->clients == NULL || program->incoming == NULL ||
+	    program->tick == NULL || event_add(program->tick, &each) != 0 ||
 	    event_add(program->incoming, NULL) != 0)
 		return problem_set(reterr, "no memory for the audit writer");
 	writer_note(program->writer, NULL, "start", NULL);
@@ -323,11 +365,16 @@ end(struct program *program)
 			log_error("the last rows could not be written");
 			program->exit_status = EXIT_FAILURE;
 		}
+		tend(program);
 	}
+	if (program->tick != NULL)
+		event_free(program->tick);
 	if (program->incoming != NULL)
 		event_free(program->incoming);
 	clients_free(program->clients);
 	writer_free(program->writer);
+	/* It reads the file: who closes it last puts its log away. */
+	keeper_free(program->keeper);
 	store_close(program->store);
 	/* Last: the next writer may open the database from here on. */
 	door_close(program->door);

@@ -2,6 +2,7 @@
 """An audit of several segments is asked, proven and gone on with as one."""
 import contextlib
 import csv
+import hashlib
 import io
 import json
 import os
@@ -44,6 +45,7 @@ def ask(path, *words):
 
 def verify(path, *words):
     done = audit(path, "verify", "--json", *words)
+    assert done.stdout.endswith("\n"), (done.stdout, done.stderr)
     return done.returncode, json.loads(done.stdout)
 
 
@@ -153,6 +155,61 @@ class Questions(Case):
                          [row["seq"] for row in rows[-400:]])
 
 
+class Kept(Case):
+    def rollup(self, path, sql):
+        with contextlib.closing(sqlite3.connect(path + ".rollup")) as database:
+            return database.execute(sql).fetchall()
+
+    def test_segments_that_were_left_are_sealed(self):
+        for path in segments(self.many)[:-1]:
+            self.assertEqual(os.stat(path).st_mode & 0o777, 0o440)
+            self.assertFalse(os.path.exists(path + "-wal"))
+            with contextlib.closing(sqlite3.connect(
+                    f"file:{path}?immutable=1", uri=True)) as database:
+                names = {name for name, in database.execute(
+                    "SELECT name FROM sqlite_schema WHERE type = 'index'")}
+            self.assertGreater(names, {"ev_sandbox", "ev_dst", "ev_cred",
+                                       "ev_token", "ev_parent"})
+            with open(path, "rb") as file:
+                digest = hashlib.sha256(file.read()).digest()
+            number = 1 if path == self.many else int(path[-6:])
+            self.assertEqual(self.rollup(
+                self.many, "SELECT state, sha256 FROM segment "
+                f"WHERE no = {number}"), [("sealed", digest)])
+
+    def test_rollup_counts_every_row_once(self):
+        counted = ask(self.many, "query", "SELECT host, verdict, count(*) AS "
+                      "n, sum(bytes_out) AS out FROM v_event WHERE kind IN "
+                      "('http', 'flow_end') GROUP BY 1, 2")
+        rolled = self.rollup(
+            self.many, "SELECT host, verdict, sum(n), sum(bytes_out) FROM "
+            "rollup GROUP BY 1, 2")
+        self.assertEqual(sorted((row["host"], row["n"], row["out"] or 0)
+                                for row in counted),
+                         sorted((host, n, out) for host, _, n, out in rolled))
+        for name in ("q05", "q07"):
+            self.assertEqual(ask(self.many, "query", name),
+                             ask(self.one, "query", name), name)
+        self.assertGreater(len(ask(self.many, "query", "q07")), 10)
+        self.assertEqual(self.rollup(
+            self.many, "SELECT count(*) FROM run WHERE ended_us > 0"), [(3,)])
+
+    def test_rollup_that_was_removed_or_damaged_is_made_anew(self):
+        before = ask(self.many, "query", "q07")
+        for damage in (False, True):
+            path = self.copy()
+            if damage:
+                with open(path + ".rollup", "r+b") as file:
+                    file.write(b"not a database at all")
+            else:
+                os.unlink(path + ".rollup")
+            fill(path, "b", 20)
+            self.assertEqual([row for row in ask(path, "query", "q07")
+                              if not row["sandbox"].startswith("run-b")],
+                             before)
+            self.assertEqual(verify(path)[0], 0)
+
+
 class Proof(Case):
     def test_whole_audit_is_verified(self):
         code, found = verify(self.many)
@@ -205,9 +262,8 @@ class Proof(Case):
         other = os.path.join(self.folder, "other.db")
         if not os.path.exists(other):
             fill(other, segment_rows=300)
-        for ending in ("", "-wal", "-shm"):
-            shutil.copyfile(other + ".000002" + ending,
-                            path + ".000002" + ending)
+        os.unlink(path + ".000002")
+        shutil.copyfile(other + ".000002", path + ".000002")
         self.expect(path, "segment", 2)
 
     def test_change_in_a_segment_that_is_left_is_found(self):

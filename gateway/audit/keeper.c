@@ -1,0 +1,290 @@
+#include "gateway/audit/keeper.h"
+
+#include "gateway/audit/tend.h"
+#include "gateway/proc/clock.h"
+#include "gateway/proc/fdpass.h"
+#include "gateway/proc/log.h"
+#include "gateway/proc/loop.h"
+#include "schema/cursor.h"
+#include "schema/limits.h"
+#include "schema/status.h"
+
+#include <event2/event.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/queue.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	TEXT = PROBLEM_TEXT_MAX + 2,
+	LOWEST = 19,
+	KEPT_FD = 3 /* the keeper's only one beside the first three */
+};
+
+/* Asked, not answered; answers come in order. */
+struct asked {
+	TAILQ_ENTRY(asked) entry;
+	keeper_done *done;
+	void *arg;
+};
+
+struct keeper {
+	pid_t pid;
+	int fd; /* -1: it has died */
+	struct event *readable;
+	TAILQ_HEAD(, asked) queue;
+	size_t count;
+};
+
+/* ---- in the keeper ---- */
+
+/* The job that a packet asks for, and what became of it. */
+static void
+answer(const char *audit, struct cursor packet)
+{
+	char text[TEXT] = ".";
+	struct problem problem = { .text = "" };
+	uint8_t job;
+	uint64_t segment;
+	int status = STATUS_MALFORMED, used = 1;
+
+	if (cursor_u8(&packet, &job) && cursor_u64(&packet, &segment) &&
+	    cursor_is_empty(&packet))
+		status = job == KEEPER_TEND
+			     ? tend(audit, &problem)
+			     : tend_remove(audit, (int64_t)segment, &problem);
+	if (status != STATUS_OK)
+		used = snprintf(text, sizeof(text), "!%s",
+		    problem.text[0] == '\0' ? status_name(status)
+					    : problem.text);
+	/* Its parent may be gone; then there is nobody to tell. */
+	if (used > 0 && (size_t)used < sizeof(text))
+		(void)!fdpass_send(KEPT_FD, text, (size_t)used, NULL, 0);
+}
+
+static _Noreturn void
+keep(const char *audit)
+{
+	unsigned char bytes[64];
+	struct fdpass fds = { .count = 0 };
+	size_t length;
+
+	for (;;) {
+		struct pollfd wait = { .fd = KEPT_FD, .events = POLLIN };
+		int status;
+
+		if (poll(&wait, 1, -1) < 0)
+			continue;
+		status = fdpass_receive(
+		    KEPT_FD, bytes, sizeof(bytes), &length, &fds);
+		fdpass_done(&fds);
+		if (status == STATUS_AGAIN)
+			continue;
+		if (status != STATUS_OK)
+			_exit(EXIT_SUCCESS);
+		answer(audit, cursor_of(bytes, length));
+	}
+}
+
+/* Nothing of the writer's is left but its log and its words. */
+static _Noreturn void
+become_keeper(const char *audit, int fd, pid_t parent)
+{
+	struct sigaction normal = { .sa_handler = SIG_DFL };
+
+	if (dup3(fd, KEPT_FD, 0) < 0 && fd != KEPT_FD)
+		_exit(EXIT_FAILURE);
+	if (close_range(KEPT_FD + 1, UINT32_MAX, 0) != 0 ||
+	    sigaction(SIGTERM, &normal, NULL) != 0 ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+		_exit(EXIT_FAILURE);
+	(void)setpriority(PRIO_PROCESS, 0, LOWEST);
+	keep(audit);
+}
+
+/* ---- in the writer ---- */
+
+static void
+tell_first(struct keeper *keeper, const char *problem)
+{
+	struct asked *asked = TAILQ_FIRST(&keeper->queue);
+
+	if (asked == NULL)
+		return;
+	TAILQ_REMOVE(&keeper->queue, asked, entry);
+	keeper->count--;
+	if (problem != NULL)
+		log_warning("the keeper could not finish: %s", problem);
+	if (asked->done != NULL)
+		asked->done(asked->arg, problem);
+	free(asked);
+}
+
+static void
+on_dead(struct keeper *keeper)
+{
+	log_error("the keeper has ended: segments stay unsealed until the "
+		  "next writer");
+	(void)event_del(keeper->readable);
+	(void)close(keeper->fd);
+	keeper->fd = -1;
+	while (!TAILQ_EMPTY(&keeper->queue))
+		tell_first(keeper, "the keeper has ended");
+}
+
+/* One answer, if there is one; STATUS_CLOSED when it is dead. */
+static int
+hear(struct keeper *keeper)
+{
+	char text[TEXT];
+	struct fdpass fds = { .count = 0 };
+	size_t length;
+	int status =
+	    fdpass_receive(keeper->fd, text, sizeof(text) - 1, &length, &fds);
+
+	fdpass_done(&fds);
+	if (status != STATUS_OK)
+		return status;
+	text[length] = '\0';
+	tell_first(keeper, text[0] == '!' ? text + 1 : NULL);
+	return STATUS_OK;
+}
+
+static void
+on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct keeper *keeper = arg;
+	int status = hear(keeper);
+
+	(void)fd;
+	(void)what;
+	if (status != STATUS_OK && status != STATUS_AGAIN)
+		on_dead(keeper);
+}
+
+static int
+begin(struct keeper *keeper, struct loop *loop, const char *audit)
+{
+	pid_t parent = getpid();
+	int pair[2];
+
+	if (fdpass_pair(pair) != STATUS_OK)
+		return STATUS_SYSTEM;
+	keeper->fd = pair[0];
+	keeper->pid = fork();
+	if (keeper->pid == 0)
+		become_keeper(audit, pair[1], parent);
+	(void)close(pair[1]);
+	if (keeper->pid < 0)
+		return STATUS_SYSTEM;
+	keeper->readable = event_new(loop_base(loop), keeper->fd,
+	    EV_READ | EV_PERSIST, on_readable, keeper);
+	if (keeper->readable == NULL || event_add(keeper->readable, NULL) != 0)
+		return STATUS_NO_MEMORY;
+	return STATUS_OK;
+}
+
+int
+keeper_new(struct loop *loop, const char *audit, struct keeper **ret,
+    struct problem *reterr)
+{
+	struct keeper *keeper = calloc(1, sizeof(*keeper));
+
+	if (keeper == NULL)
+		return problem_set(reterr, "no memory for the keeper");
+	keeper->fd = -1;
+	TAILQ_INIT(&keeper->queue);
+	if (begin(keeper, loop, audit) != STATUS_OK) {
+		keeper_free(keeper);
+		return problem_errno(reterr, "cannot start the keeper");
+	}
+	*ret = keeper;
+	return STATUS_OK;
+}
+
+/* What was asked before the end is mostly done in a moment. */
+static void
+settle(struct keeper *keeper)
+{
+	int64_t deadline =
+	    clock_monotonic_us() + (int64_t)LIMIT_KEEPER_MS * 1000;
+
+	while (keeper->count > 0) {
+		struct pollfd wait = { .fd = keeper->fd, .events = POLLIN };
+		int64_t left = (deadline - clock_monotonic_us()) / 1000;
+		int status;
+
+		if (left <= 0 || poll(&wait, 1, (int)left) < 0)
+			return;
+		status = hear(keeper);
+		if (status != STATUS_OK && status != STATUS_AGAIN)
+			return;
+	}
+}
+
+void
+keeper_free(struct keeper *keeper)
+{
+	if (keeper == NULL)
+		return;
+	if (keeper->fd >= 0)
+		settle(keeper);
+	if (keeper->readable != NULL)
+		event_free(keeper->readable);
+	if (keeper->fd >= 0)
+		(void)close(keeper->fd);
+	if (keeper->pid > 0) {
+		/* It is our child until it is reaped: the number is its own. */
+		(void)kill(keeper->pid, SIGKILL);
+		(void)waitpid(keeper->pid, NULL, 0);
+	}
+	while (!TAILQ_EMPTY(&keeper->queue))
+		tell_first(keeper, "the writer ends");
+	free(keeper);
+}
+
+int
+keeper_ask(struct keeper *keeper, enum keeper_job job, int64_t segment,
+    keeper_done *done, void *arg)
+{
+	unsigned char bytes[16];
+	struct cursor_writer out = cursor_writer_of(bytes, sizeof(bytes));
+	struct asked *asked;
+	int status;
+
+	if (keeper->fd < 0)
+		return STATUS_CLOSED;
+	if (keeper->count == LIMIT_KEEPER_JOBS)
+		return STATUS_FULL;
+	asked = calloc(1, sizeof(*asked));
+	if (asked == NULL)
+		return STATUS_NO_MEMORY;
+	cursor_put_u8(&out, (uint8_t)job);
+	cursor_put_u64(&out, (uint64_t)segment);
+	status = fdpass_send(keeper->fd, bytes, out.used, NULL, 0);
+	if (status != STATUS_OK) {
+		free(asked);
+		return status == STATUS_AGAIN ? STATUS_FULL : status;
+	}
+	asked->done = done;
+	asked->arg = arg;
+	TAILQ_INSERT_TAIL(&keeper->queue, asked, entry);
+	keeper->count++;
+	return STATUS_OK;
+}
+
+void
+keeper_forget(struct keeper *keeper, const void *arg)
+{
+	struct asked *asked;
+
+	for (asked = TAILQ_FIRST(&keeper->queue); asked != NULL;
+	     asked = TAILQ_NEXT(asked, entry))
+		if (asked->arg == arg)
+			asked->done = NULL;
+}
