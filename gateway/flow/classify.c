@@ -18,6 +18,7 @@ static void
 know(struct flow *flow, enum sniff_protocol protocol)
 {
 	flow->protocol = protocol;
+	flow->speaks_h2 = protocol == SNIFF_HTTP2;
 	flow->sniffed = true;
 	flow_enter(flow, FLOW_JUDGING);
 }

@@ -146,6 +146,12 @@ flow_is_condemned(const struct flow *flow)
 }
 
 bool
+flow_is_clear_http(const struct flow *flow)
+{
+	return flow->protocol == SNIFF_HTTP1 || flow->protocol == SNIFF_HTTP2;
+}
+
+bool
 flow_is_closing(const struct flow *flow)
 {
 	return flow->ending;

@@ -48,6 +48,7 @@ struct event;
 struct explicit;
 struct flow;
 struct h1_server;
+struct h2_server;
 struct intercept;
 struct leg;
 struct outside;
@@ -142,6 +143,7 @@ struct flow {
 	struct dialing *dialing;
 	struct intercept *intercept;
 	struct h1_server *server;
+	struct h2_server *h2_server;
 	struct pump *tunnel;
 
 	/* Why it was refused or ended; the first reason stands. */
@@ -180,6 +182,10 @@ void flow_close(struct flow *flow, enum reason reason);
 void flow_judge_again(struct flow *flow);
 
 bool flow_is_condemned(const struct flow *flow);
+
+/* Requests that are not inside TLS, in either version. */
+bool flow_is_clear_http(const struct flow *flow);
+
 bool flow_is_closing(const struct flow *flow);
 
 /* Gives the flow longer, or (0) as long as it likes. */

@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const inside_alpn[] = { "http/1.1", NULL };
+/* What the server outside speaks, first: nothing is lost in between. */
+static const char *const http1_first[] = { "http/1.1", "h2", NULL };
+static const char *const h2_first[] = { "h2", "http/1.1", NULL };
 
 struct intercept {
 	struct stream *stream;
@@ -24,7 +26,8 @@ bool
 intercept_is_possible(const struct flow *flow)
 {
 	return flow->sniffed && flow->protocol == SNIFF_TLS &&
-	       (flow->hello.offers_http1 || !flow->hello.offers_alpn);
+	       (flow->hello.offers_http1 || flow->hello.offers_h2 ||
+		   !flow->hello.offers_alpn);
 }
 
 /* Why a client gives up is worth a line: most often it does not trust us. */
@@ -63,6 +66,7 @@ on_handshake(evutil_socket_t fd, short what, void *arg)
 		flow_close(flow, REASON_CLIENT_ABORT);
 		return;
 	}
+	flow->speaks_h2 = cursor_equals(stream_alpn(intercept->stream), "h2");
 	flow->inside = STEAL(intercept->stream);
 	flow_enter(flow, FLOW_EXCHANGING);
 }
@@ -83,7 +87,8 @@ accept_inside(struct flow *flow, struct problem *reterr)
 {
 	char literal[ADDRESS_TEXT_MAX];
 	const char *host = leaf_host_of(flow, literal);
-	struct inside_order order = { .alpn = inside_alpn,
+	struct inside_order order = { .alpn = flow->reaches_h2 ? h2_first
+							       : http1_first,
 		.first = cursor_of(flow->early, flow->early_length),
 		.fd = flow->fd };
 	struct stream *stream;

@@ -88,7 +88,7 @@ passes_unread(const struct flow *flow, const struct verdict *verdict)
 	if (!verdict_allows(verdict) || verdict->tls == VERDICT_TLS_INSPECT)
 		return false;
 	/* "passthrough" is about TLS: clear HTTP is read all the same. */
-	return flow->protocol != SNIFF_HTTP1 ||
+	return !flow_is_clear_http(flow) ||
 	       verdict->rule->protocol != RULE_HTTP;
 }
 
@@ -103,7 +103,7 @@ judge_reads_http(const struct flow *flow)
 {
 	if (!flow->sniffed || is_opaque(flow))
 		return false;
-	return flow->protocol == SNIFF_HTTP1 || intercept_is_possible(flow);
+	return flow_is_clear_http(flow) || intercept_is_possible(flow);
 }
 
 /* Nobody can look into it, and nothing is refused in this run. */
@@ -161,7 +161,7 @@ follow(struct flow *flow)
 			flow_enter(flow, FLOW_DIALING);
 		return;
 	}
-	if (flow->protocol == SNIFF_HTTP1) {
+	if (flow_is_clear_http(flow)) {
 		if (takes_connection(flow))
 			flow_enter(flow, FLOW_EXCHANGING);
 		return;

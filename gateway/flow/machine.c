@@ -8,6 +8,8 @@
 #include "gateway/flow/flow.h"
 #include "gateway/flow/h1_client.h"
 #include "gateway/flow/h1_server.h"
+#include "gateway/flow/h2_client.h"
+#include "gateway/flow/h2_server.h"
 #include "gateway/flow/intercept.h"
 #include "gateway/flow/judge.h"
 #include "gateway/flow/record.h"
@@ -39,6 +41,32 @@ static void
 closed_enter(struct flow *flow)
 {
 	table_drop(flow->plane->table, flow);
+}
+
+/* In the version that its client speaks. */
+static void
+exchanging_enter(struct flow *flow)
+{
+	if (flow->speaks_h2)
+		h2_server_enter(flow);
+	else
+		h1_server_enter(flow);
+}
+
+static void
+exchanging_leave(struct flow *flow)
+{
+	h1_server_leave(flow);
+	h2_server_leave(flow);
+}
+
+static void
+exchanging_judge_again(struct flow *flow)
+{
+	if (flow->speaks_h2)
+		h2_server_judge_again(flow);
+	else
+		h1_server_judge_again(flow);
 }
 
 static const struct flow_row rows[] = {
@@ -86,9 +114,9 @@ static const struct flow_row rows[] = {
 	    .followers = MAY(EXCHANGING) | MAY(CLOSING) },
 	/* It sets its deadlines itself: between requests and within one. */
 	[FLOW_EXCHANGING] = { .name = "exchanging",
-	    .enter = h1_server_enter,
-	    .leave = h1_server_leave,
-	    .judge_again = h1_server_judge_again,
+	    .enter = exchanging_enter,
+	    .leave = exchanging_leave,
+	    .judge_again = exchanging_judge_again,
 	    .late = FLOW_CLOSING,
 	    .followers = MAY(CLOSING) },
 	/* The pump has its own idle limit. */
@@ -110,7 +138,7 @@ static_assert(
     sizeof(rows) / sizeof(rows[0]) == FLOW_STATE_COUNT, "a row a state");
 
 static const struct carriers_makers makers = { .http1 = h1_client_new,
-	.http2 = h1_client_new };
+	.http2 = h2_client_new };
 
 const struct carriers_makers *
 machine_makers(void)

@@ -33,25 +33,35 @@ status_of(const struct refusal *refusal)
 				    : refusal->status;
 }
 
+/* What was tried, what was decided, and what to do about it. */
+static void
+print_detail(const struct refusal *refusal, char out[DETAIL_MAX])
+{
+	const struct reason_entry *entry = reason_entry(refusal->reason);
+	const char *advice =
+	    refusal->advice == NULL ? entry->advice : refusal->advice;
+	int length = snprintf(out, DETAIL_MAX, "%s %s: %s%s%s. %s",
+	    refusal->tried, who_decided(entry->fault), entry->title,
+	    refusal->cause[0] == '\0' ? "" : ": ", refusal->cause, advice);
+
+	/* What does not fit is cut at the end: the sentence begins with what
+	 * was tried and what was decided. */
+	if (length < 0)
+		out[0] = '\0';
+}
+
 void
 refusal_write_body(const struct refusal *refusal, struct cursor_writer *out)
 {
 	const struct reason_entry *entry = reason_entry(refusal->reason);
 	struct json j = json_to(out);
 	char type[128], detail[DETAIL_MAX];
-	const char *advice =
-	    refusal->advice == NULL ? entry->advice : refusal->advice;
 	int length = snprintf(
 	    type, sizeof(type), "http://exeat.internal/reason/%s", entry->id);
-	bool cut = length < 0 || (size_t)length >= sizeof(type);
 
-	length = snprintf(detail, sizeof(detail), "%s %s: %s%s%s. %s",
-	    refusal->tried, who_decided(entry->fault), entry->title,
-	    refusal->cause[0] == '\0' ? "" : ": ", refusal->cause, advice);
-	/* What does not fit is cut at the end: the sentence begins with what
-	 * was tried and what was decided. */
-	if (length < 0 || cut)
-		detail[0] = '\0';
+	print_detail(refusal, detail);
+	if (length < 0 || (size_t)length >= sizeof(type))
+		type[0] = '\0';
 	json_open(&j, NULL, '{');
 	json_text(&j, "type", type);
 	json_text(&j, "title", entry->title);
@@ -104,4 +114,55 @@ refusal_write_http1(const struct refusal *refusal, bool is_head,
 					: "\r\nConnection: close\r\n\r\n");
 	if (!is_head)
 		cursor_put(out, body.bytes, body.used);
+}
+
+/* The codes of gRPC that say the same to a program. */
+enum {
+	GRPC_INVALID_ARGUMENT = 3,
+	GRPC_DEADLINE_EXCEEDED = 4,
+	GRPC_PERMISSION_DENIED = 7,
+	GRPC_RESOURCE_EXHAUSTED = 8,
+	GRPC_UNAVAILABLE = 14
+};
+
+unsigned
+refusal_grpc_status(const struct refusal *refusal)
+{
+	const struct reason_entry *entry = reason_entry(refusal->reason);
+
+	if (entry->http_status == 429)
+		return GRPC_RESOURCE_EXHAUSTED;
+	if (refusal->reason == REASON_UPSTREAM_TIMEOUT)
+		return GRPC_DEADLINE_EXCEEDED;
+	switch (entry->fault) {
+	case FAULT_POLICY:
+		return GRPC_PERMISSION_DENIED;
+	case FAULT_CLIENT:
+		return GRPC_INVALID_ARGUMENT;
+	case FAULT_UPSTREAM:
+	case FAULT_GATEWAY:
+	case FAULT_COUNT:
+		break;
+	}
+	return GRPC_UNAVAILABLE;
+}
+
+void
+refusal_write_grpc(const struct refusal *refusal, struct cursor_writer *out)
+{
+	static const char hex[] = "0123456789ABCDEF";
+	char detail[DETAIL_MAX];
+
+	print_detail(refusal, detail);
+	for (const char *at = detail; *at != '\0'; at++) {
+		unsigned char byte = (unsigned char)*at;
+
+		if (byte >= 0x20 && byte <= 0x7e && byte != '%') {
+			cursor_put_u8(out, byte);
+			continue;
+		}
+		cursor_put_u8(out, '%');
+		cursor_put_u8(out, (uint8_t)hex[byte >> 4]);
+		cursor_put_u8(out, (uint8_t)hex[byte & 15]);
+	}
 }

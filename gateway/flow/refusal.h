@@ -34,6 +34,14 @@ struct refusal {
 void refusal_write_http1(const struct refusal *refusal, bool is_head,
     bool keep_alive, struct cursor_writer *out);
 
+/*
+ * For gRPC: a status of its own, and its detail as one line that may stand in
+ * a field, percent-encoded as gRPC has it.
+ */
+unsigned refusal_grpc_status(const struct refusal *refusal);
+void refusal_write_grpc(
+    const struct refusal *refusal, struct cursor_writer *out);
+
 /* Writes the problem document alone. */
 void refusal_write_body(
     const struct refusal *refusal, struct cursor_writer *out);

@@ -64,7 +64,7 @@ say_line(struct flow *flow)
 void
 refuse_enter(struct flow *flow)
 {
-	if (flow->sniffed && flow->protocol == SNIFF_HTTP1) {
+	if (flow->sniffed && flow_is_clear_http(flow)) {
 		flow_enter(flow, FLOW_EXCHANGING);
 		return;
 	}

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const any_alpn[] = { "http/1.1", NULL };
+static const char *const any_alpn[] = { "h2", "http/1.1", NULL };
 static const char *const http1_alpn[] = { "http/1.1", NULL };
 
 struct upstream {

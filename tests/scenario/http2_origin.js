@@ -1,0 +1,84 @@
+/*
+ * An origin that speaks HTTP/2, with TLS or without, and HTTP/1.1 where it is
+ * told to.  Says its port, then a line of JSON for each request it has seen.
+ *
+ * node http2_origin.js {tls|clear} {h2|both|http1} CERT KEY
+ */
+const http2 = require('http2');
+const https = require('https');
+const fs = require('fs');
+const [kind, versions, cert, key] = process.argv.slice(2);
+const block = Buffer.alloc(65536, 'x');
+
+const answers = {
+  '/hello': (req, res) => res.end('hello ' + req.httpVersion),
+  '/echo': (req, res) => {
+    res.writeHead(200, { 'x-length': req.headers['content-length'] || '-' });
+    req.pipe(res);
+  },
+  '/trailers': (req, res) => {
+    res.writeHead(200, { trailer: 'x-sum' });
+    res.write('body');
+    res.addTrailers({ 'x-sum': 'all' });
+    res.end();
+  },
+  '/empty': (req, res) => { res.statusCode = 204; res.end(); },
+  '/early': (req, res) => { res.statusCode = 413; res.end('too much'); },
+  '/hints': (req, res) => {
+    res.writeEarlyHints({ link: '</x>; rel=preload' });
+    res.end('hinted');
+  },
+  '/cookies': (req, res) => res.end(String(req.headers.cookie)),
+  '/sse': (req, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.write('data: first\n\n');
+    req.on('close', () => res.end());
+  },
+  '/big': (req, res) => {
+    let left = Number(new URL(req.url, 'http://x').searchParams.get('n'));
+    const more = () => {
+      while (left > 0) {
+        const piece = block.subarray(0, Math.min(left, block.length));
+        left -= piece.length;
+        if (!res.write(piece)) {
+          res.once('drain', more);
+          return;
+        }
+      }
+      res.end();
+    };
+    more();
+  },
+  '/cut': (req, res) => {
+    res.writeHead(200);
+    res.write('part', () => {
+      if (res.stream) res.stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
+      else res.socket.destroy();
+    });
+  },
+  '/never': () => {},
+  '/goaway': (req, res) => {
+    req.stream.session.goaway(0, req.stream.id);
+    setTimeout(() => res.end('after goaway'), 50);
+  },
+};
+
+function on_request(req, res) {
+  console.log(JSON.stringify({ path: req.url, method: req.method,
+    version: req.httpVersion, authority: req.authority || req.headers.host,
+    te: req.headers.te, port: req.socket ? req.socket.remotePort : 0 }));
+  const answer = answers[req.url.split('?')[0]];
+  if (answer) answer(req, res);
+  else res.end('page');
+}
+
+const files = kind === 'tls' ?
+  { cert: fs.readFileSync(cert), key: fs.readFileSync(key) } : {};
+let server;
+if (kind === 'clear') server = http2.createServer();
+else if (versions === 'http1') server = https.createServer(files);
+else server = http2.createSecureServer(
+  { ...files, allowHTTP1: versions === 'both' });
+server.on('request', on_request);
+server.on('sessionError', () => {});
+server.listen(0, '127.0.0.1', () => console.log(server.address().port));

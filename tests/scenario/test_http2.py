@@ -1,0 +1,340 @@
+#!/usr/bin/python3 -I
+"""HTTP/2 through the gateway: curl, nghttp, h2load and node inside, node's
+http2 outside, in every combination of versions.
+"""
+import json
+import os
+import queue
+import sqlite3
+import subprocess
+import sys
+import threading
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import world
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BIG = (1 << 30) if os.environ.get("EXEAT_FULL") else (48 << 20)
+
+
+class NodeOrigin:
+    """http2_origin.js, and what it has seen."""
+
+    def __init__(self, test, kind="tls", versions="h2"):
+        self.process = subprocess.Popen(
+            ["node", os.path.join(HERE, "http2_origin.js"), kind, versions,
+             os.path.join(test.shared, "origin.pem"),
+             os.path.join(test.shared, "origin.key")],
+            stdout=subprocess.PIPE, text=True)
+        test.addCleanup(self.close)
+        self.port = int(self.process.stdout.readline())
+        self.heard = []
+        self.coming = queue.Queue()
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self):
+        for line in self.process.stdout:
+            self.heard.append(json.loads(line))
+            self.coming.put(None)
+
+    def wait(self):
+        self.coming.get(timeout=30)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def summed(rows):
+    return [(row["kind"], row["verdict"], row["reason"], row["status"])
+            for row in rows]
+
+
+class Http2(world.World):
+    def api(self, *origins, **more):
+        return [self.rule("api", "api.test", *origins, access="any",
+                          ca=more.pop("ca", True), **more)]
+
+    def deny(self, origin, path, **more):
+        return {"id": "no", "host": ["api.test"], "port": [origin.port],
+                "path": [path], "action": "deny", **more}
+
+    def curl(self, rules, *words, status=0):
+        code, out, err = self.run_box(rules, "curl", "-sS", "-m", "60", *words)
+        self.assertEqual(code, status, err + out)
+        return out
+
+    def test_both_sides_speak_http2(self):
+        origin = NodeOrigin(self)
+        out = self.curl(self.api(origin), "--http2", "-w", "%{http_version}",
+                        "https://api.test:%d/hello" % origin.port)
+        self.assertEqual(out, "hello 2.02")
+        rows = self.rows("kind LIKE 'http%'")
+        self.assertEqual(summed(rows), [
+            ("http_intent", "allow", "none", None),
+            ("http", "allow", "none", 200)])
+        with sqlite3.connect(self.database) as database:
+            self.assertEqual([(2,)], database.execute(
+                "SELECT DISTINCT l7 FROM event WHERE req_id IS NOT NULL").fetchall())
+        self.assertEqual("api.test:%d" % origin.port,
+                         origin.heard[0]["authority"])
+
+    def test_http2_inside_and_http1_outside(self):
+        origin = NodeOrigin(self, versions="http1")
+        out = self.curl(self.api(origin), "--http2", "-w", "%{http_version}",
+                        "-d", "abc", "https://api.test:%d/echo" % origin.port)
+        self.assertTrue(out.startswith("abc"), out)
+        # What the server speaks is offered first; this client takes it.
+        self.assertEqual(out, "abc1.1")
+        out = self.node_client(self.api(origin), """
+            const s = http2.connect(url);
+            const r = s.request({':path': '/echo', ':method': 'POST'});
+            let got = '';
+            r.on('response', h => { got += h[':status'] + ' '; });
+            r.on('data', d => { got += d; });
+            r.on('end', () => { console.log(got); s.close(); });
+            r.write('one '); r.end('two');""", origin.port)
+        self.assertEqual(out, "200 one two")
+        self.assertEqual(origin.heard[-1]["version"], "1.1")
+
+    def test_http1_inside_and_http2_outside(self):
+        # The connection of a client of HTTP/2 serves one of HTTP/1.1.
+        origin = NodeOrigin(self)
+        url = "https://api.test:%d" % origin.port
+        out = self.node_client(self.api(origin), """
+            const s = http2.connect(url);
+            const r = s.request({':path': '/hello'});
+            r.resume();
+            r.on('end', () => {
+              for (const path of ['/hello', '/trailers', '/empty'])
+                console.log(child.execFileSync('curl', ['-sS', '--http1.1',
+                  '-w', ' %{http_version} %{http_code}', url + path])
+                  .toString());
+              s.close();
+            });""", origin.port)
+        self.assertEqual(out.split("\n"), [
+            "hello 2.0 1.1 200", "body 1.1 200", " 1.1 204"])
+        self.assertEqual(len({seen["port"] for seen in origin.heard}), 1)
+
+    def node_client(self, rules, script, port, scheme="https"):
+        whole = ("const http2 = require('http2');"
+                 "const child = require('child_process');"
+                 "const url = '%s://api.test:%d';" % (scheme, port)) + script
+        code, out, err = self.run_box(rules, "node", "-e", whole)
+        self.assertEqual(code, 0, err + out)
+        return out.strip()
+
+    def test_prior_knowledge_is_judged(self):
+        # B35
+        origin = NodeOrigin(self, kind="clear")
+        rules = self.api(origin, ca=False) + [self.deny(
+            origin, "/secret/**", reason="Nobody's business.")]
+        url = "http://api.test:%d" % origin.port
+        # One by one: this curl cannot use such a connection twice.
+        script = ("for path in hello secret/x; do curl -sS -m 60 "
+                  "--http2-prior-knowledge -w ' %{http_version} "
+                  "%{http_code}\\n' " + url + "/$path; done")
+        code, out, err = self.run_box(rules, "sh", "-c", script)
+        self.assertEqual(code, 0, err)
+        self.assertTrue(out.startswith("hello 2.0 2 200\n"), out)
+        self.assertTrue(out.endswith(" 2 403\n"), out)
+        self.assertIn("Nobody's business.", out)
+        self.assertEqual([seen["path"] for seen in origin.heard], ["/hello"])
+        self.assertIn("http", [row["kind"] for row in
+                               self.rows("verdict = 'deny'")])
+
+    def test_streams_are_judged_one_by_one(self):
+        origin = NodeOrigin(self)
+        rules = self.api(origin) + [self.deny(origin, "/no/**")]
+        out = self.node_client(rules, """
+            const s = http2.connect(url);
+            let left = 20;
+            const seen = {};
+            for (let i = 0; i < 20; i++) {
+              const r = s.request({':path': (i % 2 ? '/no/' : '/yes/') + i});
+              r.on('response', h => {
+                seen[h[':status']] = (seen[h[':status']] || 0) + 1; });
+              r.resume();
+              r.on('end', () => { if (--left === 0) {
+                console.log(JSON.stringify(seen)); s.close(); } });
+            }""", origin.port)
+        self.assertEqual(json.loads(out), {"200": 10, "403": 10})
+        self.assertEqual(len(origin.heard), 10)
+        self.assertEqual(len(self.rows("kind = 'http'")), 20)
+        self.assertEqual(len(self.rows("kind = 'http_intent'")), 10)
+        self.assertEqual(len(self.rows("kind = 'flow_open'")), 1)
+
+    def test_trailers_hints_heads_and_cookies_pass(self):
+        origin = NodeOrigin(self)
+        out = self.node_client(self.api(origin), """
+            const s = http2.connect(url);
+            const one = (headers, next) => {
+              const r = s.request(headers);
+              const seen = [];
+              r.on('headers', h => seen.push('interim ' + h[':status']));
+              r.on('response', h => seen.push('status ' + h[':status']));
+              r.on('trailers', h => seen.push('sum ' + h['x-sum']));
+              let body = '';
+              r.on('data', d => body += d);
+              r.on('end', () => {
+                console.log(seen.join(', ') + ': ' + body); next(); });
+              r.end();
+            };
+            one({':path': '/trailers', te: 'trailers'}, () =>
+            one({':path': '/hints'}, () =>
+            one({':path': '/hello', ':method': 'HEAD'}, () =>
+            one({':path': '/empty'}, () =>
+            one({':path': '/cookies', cookie: ['a=1', 'b=2']}, () =>
+              s.close())))));""", origin.port)
+        self.assertEqual(out.split("\n"), [
+            "status 200, sum all: body",
+            "interim 103, status 200: hinted",
+            "status 200: ", "status 204: ", "status 200: a=1; b=2"])
+        self.assertEqual(origin.heard[0]["te"], "trailers")
+
+    def test_early_answer_ends_an_upload(self):
+        origin = NodeOrigin(self)
+        out = self.node_client(self.api(origin), """
+            const s = http2.connect(url);
+            const r = s.request({':path': '/early', ':method': 'POST'});
+            r.on('error', () => {});
+            r.on('response', h => {
+              console.log(h[':status']); s.destroy(); });
+            r.write(Buffer.alloc(1 << 20));""", origin.port)
+        self.assertEqual(out, "413")
+
+    def test_event_comes_when_it_is_sent(self):
+        # S05, S06: nothing else follows it, so it is not waited for.
+        for versions in ("h2", "http1"):
+            origin = NodeOrigin(self, versions=versions)
+            out = self.node_client(self.api(origin), """
+                const s = http2.connect(url);
+                const r = s.request({':path': '/sse'});
+                r.on('data', d => { console.log(String(d).trim());
+                  r.close(); s.destroy(); });""", origin.port)
+            self.assertEqual(out, "data: first")
+
+    def test_body_that_breaks_off_is_no_end(self):
+        # S13
+        for versions in ("h2", "http1"):
+            origin = NodeOrigin(self, versions=versions)
+            out = self.node_client(self.api(origin), """
+                const s = http2.connect(url);
+                const r = s.request({':path': '/cut'});
+                r.on('data', () => {});
+                r.on('error', e => console.log(e.code));
+                r.on('close', () => { console.log('rst ' + r.rstCode);
+                  s.close(); });""", origin.port)
+            self.assertIn("ERR_HTTP2_STREAM_ERROR", out)
+            self.assertIn("rst 2", out)
+
+    def test_large_download_is_streamed_in_bounded_memory(self):
+        # S06, S19
+        for versions in ("h2", "http1"):
+            origin = NodeOrigin(self, versions=versions)
+            out = self.node_client(self.api(origin), """
+                const s = http2.connect(url);
+                const r = s.request({':path': '/big?n=%d'});
+                let got = 0;
+                r.on('data', d => got += d.length);
+                r.on('end', () => { console.log(got); s.close(); });""" % BIG,
+                origin.port)
+            self.assertEqual(int(out), BIG)
+
+    def test_slow_reader_holds_up_no_other_stream(self):
+        origin = NodeOrigin(self)
+        out = self.node_client(self.api(origin), """
+            const s = http2.connect(url);
+            const slow = s.request({':path': '/big?n=50000000'});
+            slow.on('response', () => {
+              slow.pause();
+              const r = s.request({':path': '/big?n=3000000'});
+              let got = 0;
+              r.on('data', d => got += d.length);
+              r.on('end', () => { console.log(got);
+                slow.close(8); s.destroy(); });
+            });
+            slow.on('error', () => {});""", origin.port)
+        self.assertEqual(out, "3000000")
+
+    def test_goaway_takes_no_stream_away(self):
+        origin = NodeOrigin(self)
+        out = self.node_client(self.api(origin), """
+            const s = http2.connect(url);
+            const one = (path, next) => {
+              const r = s.request({':path': path});
+              let body = '';
+              r.on('data', d => body += d);
+              r.on('end', () => { console.log(body); next(); });
+            };
+            one('/goaway', () => one('/hello', () => s.close()));""",
+            origin.port)
+        self.assertEqual(out, "after goaway\nhello 2.0")
+
+    def test_refusal_of_grpc_is_one_of_grpc(self):
+        origin = NodeOrigin(self)
+        rules = self.api(origin)
+        rules[0]["path"] = ["/only/**"]
+        out = self.node_client(rules, """
+            const s = http2.connect(url);
+            const r = s.request({':path': '/a.B/C', ':method': 'POST',
+              'content-type': 'application/grpc', te: 'trailers'});
+            r.on('response', h => console.log(h[':status'],
+              h['grpc-status'], decodeURIComponent(h['grpc-message'])));
+            r.resume();
+            r.on('close', () => s.close());
+            r.end();""", origin.port)
+        self.assertTrue(out.startswith("200 7 POST https://api.test"), out)
+        self.assertEqual(origin.heard, [])
+
+    def test_h2load_and_nghttp_are_served(self):
+        origin = NodeOrigin(self)
+        url = "https://api.test:%d/hello" % origin.port
+        code, out, err = self.run_box(
+            self.api(origin), "h2load", "-n", "400", "-c", "4", "-m", "25", url)
+        self.assertEqual(code, 0, err)
+        self.assertIn("400 succeeded, 0 failed", out)
+        self.assertEqual(len(self.rows("kind = 'http'")), 400)
+        code, out, err = self.run_box(
+            self.api(origin), "nghttp", "-v", url)
+        self.assertIn("hello 2.0", out)
+
+    def test_a_thousand_event_streams_at_once(self):
+        # S17
+        origin = NodeOrigin(self)
+        out = self.node_client(self.api(origin), """
+            let got = 0;
+            const sessions = [];
+            for (let i = 0; i < 8; i++) {
+              const s = http2.connect(url);
+              sessions.push(s);
+              for (let k = 0; k < 125; k++) {
+                const r = s.request({':path': '/sse'});
+                r.on('error', () => {});
+                r.once('data', () => { if (++got === 1000) {
+                  console.log(got);
+                  for (const one of sessions) one.destroy(); } });
+              }
+            }""", origin.port)
+        self.assertEqual(out, "1000")
+
+    def test_client_that_offers_only_http2_gets_it(self):
+        # S08, both where the server speaks it and where it does not
+        for versions in ("h2", "http1"):
+            origin = NodeOrigin(self, versions=versions)
+            out = self.box(self.api(origin), """
+c = ssl.create_default_context()
+c.set_alpn_protocols(["h2"])
+s = c.wrap_socket(socket.create_connection(("api.test", int(words[0]))),
+                  server_hostname="api.test")
+print(s.selected_alpn_protocol())
+""", origin.port)
+            self.assertEqual(out, "h2")
+
+
+if __name__ == "__main__":
+    os.environ["EXEAT_BUILD"] = world.become_ordinary()
+    unittest.main(verbosity=2)
