@@ -525,6 +525,17 @@ h2_send(struct h2 *h2)
 
 /* ---- the connection ---- */
 
+/* The peer has left; what we have to say of it is said first. */
+static void
+hear_end(struct h2 *h2)
+{
+	send_now(h2);
+	if (h2->faulty)
+		end(h2, malformed(h2));
+	/* Between messages many leave without another word. */
+	end(h2, h2->count == 0 ? REASON_NONE : aborted(h2));
+}
+
 /* Whether more may come in this tick. */
 static bool
 receive(struct h2 *h2)
@@ -536,8 +547,7 @@ receive(struct h2 *h2)
 	if (status == STATUS_AGAIN)
 		return false;
 	if (status != STATUS_OK) {
-		/* Between messages many leave without another word. */
-		end(h2, h2->count == 0 ? REASON_NONE : aborted(h2));
+		hear_end(h2);
 		return false;
 	}
 	input = conduit_input(h2->conduit);

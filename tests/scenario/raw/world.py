@@ -117,6 +117,15 @@ class Peer:
         data, self.bytes = self.bytes[:count], self.bytes[count:]
         return data
 
+    def nothing(self):
+        """What has come so far, of a connection that stays open."""
+        self.sock.setblocking(False)
+        try:
+            self.fill()
+        except (BlockingIOError, ssl.SSLWantReadError):
+            pass
+        return self.bytes
+
     def rest(self):
         """(what still comes, how it ends)"""
         end = None
