@@ -1,6 +1,7 @@
 #include "schema/frame.h"
 
 #include "schema/handoff.h"
+#include "schema/reins.h"
 #include "schema/status.h"
 
 static const struct {
@@ -16,6 +17,14 @@ static const struct {
 	{ FRAME_HANDOFF_OFFER, HANDOFF_FD_COUNT },
 	{ FRAME_HANDOFF_TRUST, HANDOFF_TRUST_COUNT },
 	{ FRAME_REINS_GO, 0 },
+	{ FRAME_REINS_PAUSE, 0 },
+	{ FRAME_REINS_RESUME, 0 },
+	{ FRAME_REINS_STOP, 0 },
+	{ FRAME_REINS_EXEC, REINS_EXEC_FDS },
+	{ FRAME_REINS_DROP, 0 },
+	{ FRAME_REINS_DONE, 0 },
+	{ FRAME_REINS_EXITED, 0 },
+	{ FRAME_REINS_TERMINAL, 1 },
 	{ FRAME_AUDIT_RUN, 0 },
 	{ FRAME_AUDIT_PRODUCER, 1 },
 	{ FRAME_AUDIT_POLICY, 1 },
@@ -33,6 +42,14 @@ static const struct {
 	{ FRAME_DESK_ANSWER, 0 },
 	{ FRAME_DESK_LAYER, 1 },
 	{ FRAME_DESK_SWAP, 0 },
+	{ FRAME_DESK_INFO, 0 },
+	{ FRAME_DESK_PAUSE, 0 },
+	{ FRAME_DESK_RESUME, 0 },
+	{ FRAME_DESK_STOP, 0 },
+	{ FRAME_DESK_EXEC, REINS_EXEC_FDS },
+	{ FRAME_DESK_TOLD, 0 },
+	{ FRAME_DESK_EXITED, 0 },
+	{ FRAME_DESK_TERMINAL, 1 },
 	{ FRAME_DESK_QUESTION, 0 },
 	{ FRAME_DESK_PLACE, 0 },
 	{ FRAME_DESK_DONE, 0 },

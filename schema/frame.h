@@ -34,6 +34,14 @@ enum frame_type {
 
 	/* parent and launcher: schema/reins.h */
 	FRAME_REINS_GO = 0x0901, /* the command may be started */
+	FRAME_REINS_PAUSE = 0x0902,
+	FRAME_REINS_RESUME = 0x0903,
+	FRAME_REINS_STOP = 0x0904,
+	FRAME_REINS_EXEC = 0x0905, /* REINS_EXEC_FDS descriptors */
+	FRAME_REINS_DROP = 0x0906, /* nobody waits for an exec any more */
+	FRAME_REINS_DONE = 0x0981,
+	FRAME_REINS_EXITED = 0x0982, /* of an exec */
+	FRAME_REINS_TERMINAL = 0x0983, /* one descriptor: an exec's */
 
 	/* producers and the audit writer: schema/event.h */
 	FRAME_AUDIT_RUN = 0x0301,
@@ -52,9 +60,17 @@ enum frame_type {
 	FRAME_DESK_ANSWER = 0x0403,
 	FRAME_DESK_LAYER = 0x0404, /* one descriptor: the policy text */
 	FRAME_DESK_SWAP = 0x0405,
+	FRAME_DESK_INFO = 0x0406, /* of a run, and what follows */
+	FRAME_DESK_PAUSE = 0x0407,
+	FRAME_DESK_RESUME = 0x0408,
+	FRAME_DESK_STOP = 0x0409,
+	FRAME_DESK_EXEC = 0x040A, /* REINS_EXEC_FDS descriptors */
 	FRAME_DESK_QUESTION = 0x0481,
 	FRAME_DESK_PLACE = 0x0482,
 	FRAME_DESK_DONE = 0x0483, /* a problem, or empty texts */
+	FRAME_DESK_TOLD = 0x0484,
+	FRAME_DESK_EXITED = 0x0485,
+	FRAME_DESK_TERMINAL = 0x0486, /* one descriptor: the exec's */
 
 	/* parent and gateway about questions: schema/approval.h */
 	FRAME_APPROVAL_ANSWER = 0x0501,

@@ -154,6 +154,7 @@
 #define LIMIT_PATH 4096 /* the kernel's own */
 #define LIMIT_PIDS 1048576 /* past this a limit means nothing */
 #define LIMIT_OPEN_FILES 1048576
+#define LIMIT_GUESTS 64 /* programs that exeat exec sent into one run */
 #define LIMIT_CPU_THOUSANDTHS 4096000 /* more processors than Linux takes */
 #define LIMIT_ETC_BYTES 1048576 /* one file copied into the view's /etc */
 #define LIMIT_AUTHORITY_PEM 8192 /* one certificate of P-256 has 700 */
@@ -234,6 +235,7 @@
 #define LIMIT_BROKER_LEAVE_MS 8000 /* to give back what was minted */
 #define LIMIT_SIBLING_MS 10000 /* a program of ours starts or ends */
 #define LIMIT_GATEWAY_GRACE_MS 2000 /* a sandbox outlives its gateway */
+#define LIMIT_PAUSE_MS 2000 /* until everybody stands still */
 #define LIMIT_LOOK_MS 250 /* at what a sandbox uses, where no group counts */
 #define LIMIT_DISK_LOOK_MS 5000 /* a walk of all that it wrote */
 #define LIMIT_TIMEOUT_GRACE_MS 5000 /* from SIGTERM to the end of all */

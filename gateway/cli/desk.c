@@ -1,5 +1,6 @@
 #include "gateway/cli/desk.h"
 
+#include "gateway/cli/lead.h"
 #include "gateway/cli/place.h"
 #include "gateway/cli/policies.h"
 #include "gateway/cli/prompt.h"
@@ -12,6 +13,7 @@
 #include "gateway/proc/loop.h"
 #include "gateway/proc/rundir.h"
 #include "schema/approval.h"
+#include "schema/json.h"
 #include "schema/order.h"
 #include "schema/status.h"
 
@@ -51,6 +53,8 @@ struct desk {
 	struct event *door;
 	struct prompt *prompt;
 	struct swap *swap;
+	struct lead *lead;
+	int64_t started_us;
 	struct caller *swapper; /* whose policy is on its way, or NULL */
 	TAILQ_HEAD(, pending) questions;
 	size_t question_count;
@@ -154,6 +158,7 @@ drop(struct caller *caller)
 
 	if (desk->swapper == caller)
 		desk->swapper = NULL;
+	lead_forget(desk->lead, caller);
 	LIST_REMOVE(caller, entry);
 	desk->caller_count--;
 	caller->freeing =
@@ -362,6 +367,117 @@ on_swapped(const struct problem *problem, void *arg)
 		say_done(caller, problem);
 }
 
+/* ---- the sandbox itself ---- */
+
+static bool
+take_info(struct caller *caller, struct cursor body, struct fdpass *fds)
+{
+	const struct desk *desk = caller->desk;
+	const struct task *task = desk->order.task;
+	unsigned char *packet = malloc(LIMIT_FRAME);
+	struct cursor_writer out =
+	    frame_begin(FRAME_DESK_TOLD, packet, LIMIT_FRAME);
+	struct json j = json_to(&out);
+	size_t place = out.used;
+	bool sent;
+
+	(void)fds;
+	if (packet == NULL)
+		return false;
+	cursor_put_u16(&out, 0);
+	json_open(&j, NULL, '{');
+	json_text(&j, "run", desk->order.run);
+	json_text(
+	    &j, "state", lead_is_paused(desk->lead) ? "paused" : "running");
+	json_number(&j, "started_us", desk->started_us);
+	json_text(&j, "workspace", task->workspace.path);
+	json_open(&j, "command", '[');
+	for (char **word = task->command; *word != NULL; word++)
+		json_text(&j, NULL, *word);
+	json_close(&j, ']');
+	json_close(&j, '}');
+	cursor_patch_u16(&out, place, (uint16_t)(out.used - place - 2));
+	sent = channel_send(caller->channel, &out, NULL, 0) == STATUS_OK;
+	free(packet);
+	say_done(caller, NULL);
+	return sent && cursor_is_empty(&body);
+}
+
+static bool
+lead_to(struct caller *caller, uint16_t type, struct cursor body,
+    const struct fdpass *fds)
+{
+	if (lead_ask(caller->desk->lead, type, caller, body, fds) != STATUS_OK)
+		say_problem(caller, "the launcher takes no order");
+	return true;
+}
+
+static bool
+take_pause(struct caller *caller, struct cursor body, struct fdpass *fds)
+{
+	return cursor_is_empty(&body) &&
+	       lead_to(caller, FRAME_REINS_PAUSE, body, fds);
+}
+
+static bool
+take_resume(struct caller *caller, struct cursor body, struct fdpass *fds)
+{
+	return cursor_is_empty(&body) &&
+	       lead_to(caller, FRAME_REINS_RESUME, body, fds);
+}
+
+static bool
+take_stop(struct caller *caller, struct cursor body, struct fdpass *fds)
+{
+	return cursor_is_empty(&body) &&
+	       lead_to(caller, FRAME_REINS_STOP, body, fds);
+}
+
+static bool
+take_exec(struct caller *caller, struct cursor body, struct fdpass *fds)
+{
+	return lead_to(caller, FRAME_REINS_EXEC, body, fds);
+}
+
+static void
+on_led(void *asker, const struct problem *problem)
+{
+	say_done(asker, problem);
+}
+
+static void
+on_exited(void *asker, unsigned code, const struct problem *problem)
+{
+	struct caller *caller = asker;
+	unsigned char packet[16];
+	struct cursor_writer out =
+	    frame_begin(FRAME_DESK_EXITED, packet, sizeof(packet));
+
+	if (problem != NULL)
+		say_done(caller, problem);
+	cursor_put_u32(&out, code);
+	if (channel_send(caller->channel, &out, NULL, 0) != STATUS_OK)
+		channel_end(caller->channel, STATUS_CLOSED);
+}
+
+static void
+on_its_terminal(void *asker, int fd)
+{
+	struct caller *caller = asker;
+	unsigned char packet[8];
+	struct cursor_writer out =
+	    frame_begin(FRAME_DESK_TERMINAL, packet, sizeof(packet));
+
+	if (channel_send(caller->channel, &out, &fd, 1) != STATUS_OK)
+		channel_end(caller->channel, STATUS_CLOSED);
+}
+
+static const struct lead_events lead_events = {
+	.on_done = on_led,
+	.on_exited = on_exited,
+	.on_terminal = on_its_terminal,
+};
+
 static const struct {
 	uint16_t type;
 	bool (*take)(
@@ -372,6 +488,11 @@ static const struct {
 	{ FRAME_DESK_ANSWER, take_answer },
 	{ FRAME_DESK_LAYER, take_layer },
 	{ FRAME_DESK_SWAP, take_swap },
+	{ FRAME_DESK_INFO, take_info },
+	{ FRAME_DESK_PAUSE, take_pause },
+	{ FRAME_DESK_RESUME, take_resume },
+	{ FRAME_DESK_STOP, take_stop },
+	{ FRAME_DESK_EXEC, take_exec },
 };
 
 static void
@@ -498,7 +619,9 @@ desk_new(
 	LIST_INIT(&desk->callers);
 	desk->swap = swap_new(&swap);
 	desk->prompt = prompt_new(order->loop, on_prompt, desk);
-	if (desk->swap == NULL || desk->prompt == NULL)
+	desk->lead = lead_new(order->launcher, &lead_events);
+	desk->started_us = clock_wall_us();
+	if (desk->swap == NULL || desk->prompt == NULL || desk->lead == NULL)
 		status = problem_set(reterr, "there is no memory for a desk");
 	else
 		status = open_door(desk, reterr);
@@ -526,6 +649,7 @@ desk_free(struct desk *desk)
 		forget(desk, TAILQ_FIRST(&desk->questions));
 	prompt_free(desk->prompt);
 	swap_free(desk->swap);
+	lead_free(desk->lead);
 	rundir_remove(desk->rundir);
 	free(desk);
 }
@@ -538,4 +662,10 @@ desk_take(struct desk *desk, const struct frame *frame)
 	if (frame->type == FRAME_APPROVAL_OVER)
 		return take_over(desk, frame->body);
 	return swap_take(desk->swap, frame);
+}
+
+bool
+desk_hear(struct desk *desk, const struct frame *frame, struct fdpass *fds)
+{
+	return lead_take(desk->lead, frame, fds);
 }

@@ -18,6 +18,7 @@
 
 struct channel;
 struct desk;
+struct fdpass;
 struct loop;
 struct policies;
 struct settings;
@@ -30,7 +31,7 @@ struct desk_order {
 	const struct task *task;
 	const struct settings *settings;
 	const struct policies *policies; /* that the run was started with */
-	struct channel *gateway, *audit;
+	struct channel *gateway, *audit, *launcher;
 };
 
 /* Makes the run's folder, and takes questions to a terminal if there is one. */
@@ -43,5 +44,9 @@ void desk_free(struct desk *desk);
 /* A frame of the gateway's or the writer's; false when it is not one of ours.
  */
 bool desk_take(struct desk *desk, const struct frame *frame) MUST_CHECK;
+
+/* A frame of the launcher's; false when it may not say that. */
+bool desk_hear(struct desk *desk, const struct frame *frame, struct fdpass *fds)
+    MUST_CHECK;
 
 #endif

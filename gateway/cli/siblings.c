@@ -190,15 +190,15 @@ on_gateway_ended(void *arg)
 
 /* ---- the launcher ---- */
 
-/* It has nothing to say yet; that it left is told by its process. */
+/* Answers to commands; that it left is told by its process. */
 static void
 on_launcher_frame(struct channel *channel, const struct frame *frame,
     struct fdpass *fds, void *arg)
 {
-	(void)frame;
-	(void)fds;
-	(void)arg;
-	channel_end(channel, STATUS_MALFORMED);
+	const struct siblings *all = arg;
+
+	if (all->desk == NULL || !desk_hear(all->desk, frame, fds))
+		channel_end(channel, STATUS_MALFORMED);
 }
 
 static void
@@ -597,7 +597,8 @@ open_desk(struct siblings *all, struct problem *reterr)
 		.settings = all->wish->settings,
 		.policies = all->wish->policies,
 		.gateway = all->gateway_channel,
-		.audit = all->audit };
+		.audit = all->audit,
+		.launcher = all->reins };
 
 	return desk_new(&order, &all->desk, reterr);
 }

@@ -149,8 +149,11 @@ sweep_one(int parent, const char *name)
 	int group = openat(
 	    parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
-	if (group >= 0 && flock(group, LOCK_EX | LOCK_NB) == 0)
-		(void)unlinkat(parent, name, AT_REMOVEDIR);
+	if (group < 0 || flock(group, LOCK_EX | LOCK_NB) != 0)
+		return;
+	/* Who was killed while it was frozen has yet to die of it. */
+	(void)!write_text(group, "freezer.state", "THAWED");
+	(void)unlinkat(parent, name, AT_REMOVEDIR);
 }
 
 static void

@@ -14,6 +14,7 @@
  */
 #include "gateway/launch/enter.h"
 
+#include "gateway/launch/become.h"
 #include "gateway/launch/bounds.h"
 #include "gateway/launch/devices.h"
 #include "gateway/launch/environment.h"
@@ -25,28 +26,23 @@
 #include "gateway/launch/netns.h"
 #include "gateway/launch/outcome.h"
 #include "gateway/launch/overlay.h"
-#include "gateway/launch/pipes.h"
 #include "gateway/launch/plan.h"
 #include "gateway/launch/privs.h"
 #include "gateway/launch/pts.h"
 #include "gateway/launch/redirect.h"
 #include "gateway/launch/sources.h"
-#include "gateway/launch/syscalls.h"
-#include "gateway/launch/terminal.h"
 #include "gateway/launch/trust.h"
 #include "gateway/launch/userns.h"
 #include "gateway/launch/view.h"
 #include "gateway/proc/fd.h"
 #include "gateway/proc/fdpass.h"
+#include "gateway/proc/pipes.h"
+#include "gateway/proc/terminal.h"
 #include "schema/status.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/close_range.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -326,67 +322,20 @@ static const struct step inside[] = {
 static int
 enter_terminal(struct entry *entry, struct problem *reterr)
 {
-	struct sigaction action = { .sa_handler = SIG_DFL };
-	sigset_t none;
-
 	if (pipes_enter(entry->pipes, reterr) != STATUS_OK)
 		return STATUS_PROBLEM;
-
 	if (entry->slave < 0) {
 		if (setsid() < 0)
 			return problem_errno(reterr, "cannot make a session");
 	} else if (pts_enter(entry->slave, terminal_replaced(entry->terminal),
 		       reterr) != STATUS_OK)
 		return STATUS_PROBLEM;
-	for (int number = 1; number < NSIG; number++)
-		(void)sigaction(number, &action, NULL);
-	(void)sigemptyset(&none);
-	if (sigprocmask(SIG_SETMASK, &none, NULL) != 0)
-		return problem_errno(reterr, "cannot reset the signal mask");
 	return STATUS_OK;
 }
-
-static int
-enter_directory(struct entry *entry, struct problem *reterr)
-{
-	if (chdir(entry->plan->cwd) != 0) {
-		(void)problem_errno(
-		    reterr, "cannot go to %s", entry->plan->cwd);
-		return problem_cure(reterr,
-		    "the working directory must lie in what the sandbox sees");
-	}
-	return STATUS_OK;
-}
-
-static int
-drop_privileges(struct entry *entry, struct problem *reterr)
-{
-	int status = privs_limit(entry->plan, reterr);
-
-	if (status == STATUS_OK)
-		status = bounds_enter(entry->bounds, reterr);
-	if (status != STATUS_OK)
-		return status;
-	return privs_drop(reterr);
-}
-
-static int
-filter_syscalls(struct entry *entry, struct problem *reterr)
-{
-	return syscalls_filter(
-	    entry->plan->nested, entry->plan->ptrace, reterr);
-}
-
-static const struct step command[] = {
-	{ STAGE_TERMINAL, enter_terminal },
-	{ STAGE_DIRECTORY, enter_directory },
-	{ STAGE_PRIVILEGES, drop_privileges },
-	{ STAGE_SYSCALLS, filter_syscalls },
-};
 
 /* ---- carrying them out ---- */
 
-static void
+static NORETURN void
 tell_failure(struct entry *entry, enum stage stage, int code,
     const struct problem *problem)
 {
@@ -417,72 +366,33 @@ take_steps(struct entry *entry, const struct step *steps, size_t count)
 	}
 }
 
-/* execve by each directory of the path; what is said of the best one. */
-static int
-execute_by_path(struct entry *entry, const char *name, char **argv)
-{
-	const char *path = environment_get(&entry->environment, "PATH");
-	int error = ENOENT;
-
-	while (path != NULL && *path != '\0') {
-		size_t length = strcspn(path, ":");
-		char file[PATH_MAX];
-
-		if (length > 0 &&
-		    snprintf(file, sizeof(file), "%.*s/%s", (int)length, path,
-			name) < (int)sizeof(file)) {
-			(void)execve(file, argv, entry->environment.list);
-			if (errno != ENOENT && errno != ENOTDIR)
-				error = errno;
-		}
-		path += length + (path[length] == ':');
-	}
-	return error;
-}
-
-static void
-execute(struct entry *entry)
-{
-	char **argv = (char **)unconst(entry->plan->command);
-	struct problem problem = { 0 };
-	int error, code;
-
-	if (strchr(argv[0], '/') != NULL) {
-		(void)execve(argv[0], argv, entry->environment.list);
-		error = errno;
-	} else
-		error = execute_by_path(entry, argv[0], argv);
-	errno = error;
-	(void)problem_errno(&problem, "cannot execute %s", argv[0]);
-	if (error == ENOENT || error == ENOTDIR) {
-		code = OUTCOME_CODE_NOT_FOUND;
-		(void)problem_cure(&problem,
-		    "it must lie in what the sandbox sees: /usr, /opt, the "
-		    "workspace or a mount");
-	} else {
-		code = OUTCOME_CODE_NOT_EXECUTABLE;
-		(void)problem_cure(&problem,
-		    "it must be an executable program, or a script that "
-		    "names its interpreter");
-	}
-	tell_failure(entry, STAGE_COMMAND, code, &problem);
-}
-
 /* The process that becomes the command. */
 static void
 run_command(struct entry *entry)
 {
+	const struct become become = { .plan = entry->plan,
+		.bounds = entry->bounds,
+		.cwd = entry->plan->cwd,
+		.argv = (char **)unconst(entry->plan->command),
+		.environment = entry->environment };
+	struct problem problem = { 0 };
+	enum stage stage;
 	char byte;
 
 	(void)close(entry->gate[1]);
-	take_steps(entry, command, sizeof(command) / sizeof(command[0]));
+	if (enter_terminal(entry, &problem) != STATUS_OK)
+		tell_failure(
+		    entry, STAGE_TERMINAL, OUTCOME_CODE_FAILED, &problem);
+	if (become_confined(&become, &stage, &problem) != STATUS_OK)
+		tell_failure(entry, stage, OUTCOME_CODE_FAILED, &problem);
 	/* Nothing above the standard descriptors outlives execve. */
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
 		_exit(OUTCOME_CODE_FAILED);
 	/* No byte: init could not be made, and nothing may run. */
 	if (read(entry->gate[0], &byte, 1) != 1)
 		_exit(OUTCOME_CODE_FAILED);
-	execute(entry);
+	tell_failure(
+	    entry, STAGE_COMMAND, become_executed(&become, &problem), &problem);
 }
 
 /* Process 1, from its birth until it is init. */
@@ -551,6 +461,7 @@ start_inside(struct entry *entry, struct entered *entered, int control,
 		_exit(OUTCOME_CODE_FAILED);
 	}
 	entered->child = child;
+	entered->ids = entry->ids;
 	/* Before it does anything that could be counted. */
 	if (cgroup_add(&entry->bounds->cgroup, child.pid) != STATUS_OK)
 		return problem_errno(

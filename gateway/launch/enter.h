@@ -21,6 +21,7 @@ struct terminal;
 /* A sandbox as the launcher sees it from outside. */
 struct entered {
 	struct userns_child child; /* its process 1 */
+	struct userns_ids ids; /* who its user is outside */
 	int control; /* our end of the pair, non-blocking */
 };
 

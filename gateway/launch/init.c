@@ -132,6 +132,11 @@ obey(struct init *init)
 	if (report_receive(init->control, &report, &fds) != STATUS_OK)
 		return false;
 	fdpass_done(&fds);
+	if (report.kind == REPORT_PAUSE) {
+		/* Everybody but ourselves, whoever has been born by now. */
+		(void)kill(-1, report.value != 0 ? SIGSTOP : SIGCONT);
+		return true;
+	}
 	if (report.kind != REPORT_SIGNAL && report.kind != REPORT_SIGNAL_GROUP)
 		return false;
 	if (report.value > 0 && report.value < NSIG)

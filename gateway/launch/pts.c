@@ -1,14 +1,17 @@
 #include "gateway/launch/pts.h"
 
 #include "gateway/proc/fd.h"
+#include "gateway/proc/terminal.h"
 #include "schema/status.h"
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 int
-pts_open(const struct pts_look *look, int *ret_master, int *ret_slave,
+pts_open(const struct terminal_look *look, int *ret_master, int *ret_slave,
     struct problem *reterr)
 {
 	ON_SCOPE_EXIT(fd_done)
@@ -20,7 +23,8 @@ pts_open(const struct pts_look *look, int *ret_master, int *ret_slave,
 		return problem_errno(reterr, "cannot make a terminal");
 	/* By the master, so that no path can lead to another one. */
 	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (slave < 0 || tcsetattr(slave, TCSANOW, &look->settings) != 0 ||
+	if (slave < 0 ||
+	    (look->known && tcsetattr(slave, TCSANOW, &look->settings) != 0) ||
 	    ioctl(slave, TIOCSWINSZ, &look->size) != 0)
 		return problem_errno(reterr, "cannot set up a terminal");
 	if (setsid() < 0 || ioctl(slave, TIOCSCTTY, 0) != 0)

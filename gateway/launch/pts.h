@@ -13,20 +13,14 @@
 #include "schema/problem.h"
 
 #include <stdbool.h>
-#include <sys/ioctl.h>
-#include <termios.h>
 
-/* How a new terminal is set; a record of the outer one. */
-struct pts_look {
-	struct termios settings;
-	struct winsize size;
-};
+struct terminal_look;
 
 /*
  * Opens both ends, close-on-exec, and makes the calling process the leader of
  * the terminal's session.
  */
-int pts_open(const struct pts_look *look, int *ret_master, int *ret_slave,
+int pts_open(const struct terminal_look *look, int *ret_master, int *ret_slave,
     struct problem *reterr) MUST_CHECK;
 
 /*

@@ -45,6 +45,7 @@ static const unsigned char descriptors[] = {
 	[REPORT_RUN] = 0,
 	[REPORT_SIGNAL] = 0,
 	[REPORT_SIGNAL_GROUP] = 0,
+	[REPORT_PAUSE] = 0,
 	[REPORT_LISTENERS] = HANDOFF_FD_COUNT,
 	[REPORT_PROC] = 1,
 	[REPORT_TERMINAL] = 1,

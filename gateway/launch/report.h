@@ -54,6 +54,7 @@ enum report_kind {
 	REPORT_RUN, /* the command may be executed */
 	REPORT_SIGNAL, /* value: the number, for the command */
 	REPORT_SIGNAL_GROUP, /* the same, for its process group */
+	REPORT_PAUSE, /* stop all others, or with value 0 let them go on */
 	/* to the outside */
 	REPORT_LISTENERS, /* HANDOFF_FD_COUNT descriptors */
 	REPORT_PROC, /* one descriptor: its /proc */

@@ -52,6 +52,8 @@ add_stat(const char *text, struct usage *usage)
 
 	if (behind == NULL || behind[1] != ' ')
 		return false;
+	if (strchr("TtZX", behind[2]) != NULL)
+		usage->stopped++;
 	in = cursor_of_text(behind + 2);
 	for (int i = 0; cursor_until(&in, ' ', &word); i++) {
 		if (i != STAT_UTIME && i != STAT_STIME && i != STAT_RSS)

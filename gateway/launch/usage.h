@@ -14,7 +14,7 @@
 
 struct usage {
 	uint64_t memory; /* bytes, what is shared counted once a process */
-	uint64_t processes;
+	uint64_t processes, stopped; /* of them, or dead already */
 	uint64_t ticks; /* of processor time, of those that are there */
 };
 

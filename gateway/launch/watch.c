@@ -4,15 +4,15 @@
 #include "gateway/launch/enter.h"
 #include "gateway/launch/offer.h"
 #include "gateway/launch/outcome.h"
-#include "gateway/launch/pipes.h"
 #include "gateway/launch/plan.h"
 #include "gateway/launch/report.h"
-#include "gateway/launch/terminal.h"
-#include "gateway/proc/channel.h"
+#include "gateway/launch/serve.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proc/fd.h"
 #include "gateway/proc/fdpass.h"
 #include "gateway/proc/loop.h"
+#include "gateway/proc/pipes.h"
+#include "gateway/proc/terminal.h"
 #include "schema/limits.h"
 #include "schema/status.h"
 
@@ -22,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static const int forwarded[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1,
@@ -43,17 +44,20 @@ struct watch {
 	int proc; /* the sandbox's; -1 until it is there */
 	struct entered entered;
 	struct loop *loop;
-	struct channel *parent;
+	struct serve *serve;
 	int gateway, signals;
 	struct event *inside, *first, *signalled, *answered, *timer, *look;
 	enum watch_state state;
 	int64_t started_us;
+	int64_t deadline_us; /* of the command; 0: none */
+	int64_t paused_us; /* since when */
+	bool paused;
 	bool offered, trusted;
 	bool ready, go; /* the inside is, and the parent said so */
 	bool stops; /* we were told to stop, and wait for the command to */
 };
 
-static const struct timeval look_time = { .tv_usec = LIMIT_LOOK_MS * 1000 };
+static const struct timeval look_time = { .tv_usec = LIMIT_LOOK_MS * 1000L };
 
 static void
 arm(struct watch *watch, int64_t ms)
@@ -88,6 +92,20 @@ send_signal(struct watch *watch, enum report_kind kind, int number)
 
 	/* A full socket: more signals wait there than anybody can mean. */
 	(void)!report_send(watch->entered.control, &report, NULL);
+}
+
+/* Asked first, and made to after a while; whoever is paused hears nothing. */
+static void
+begin_end(struct watch *watch)
+{
+	watch->state = WATCH_ENDING;
+	if (watch->paused) {
+		outcome_ended(watch->outcome, 0);
+		end(watch);
+		return;
+	}
+	arm(watch, watch->plan->grace_ms);
+	send_signal(watch, REPORT_SIGNAL_GROUP, SIGTERM);
 }
 
 /* ---- reports of the inside, a table of what each is good for ---- */
@@ -170,14 +188,32 @@ on_ready(struct watch *watch, const struct report *report, struct fdpass *fds)
 }
 
 static void
+begin_serving(struct watch *watch)
+{
+	const struct serve_target target = { .plan = watch->plan,
+		.bounds = &watch->bounds,
+		.ids = &watch->entered.ids,
+		.init = watch->entered.child.pidfd,
+		.pause = { .cgroup = &watch->bounds.cgroup,
+		    .control = watch->entered.control,
+		    .proc = watch->proc } };
+
+	serve_begin(watch->serve, &target);
+}
+
+static void
 on_started(struct watch *watch, const struct report *report, struct fdpass *fds)
 {
 	(void)report;
 	(void)fds;
 	watch->state = WATCH_RUNNING;
 	(void)event_del(watch->timer);
-	if (watch->plan->wall_ms > 0)
+	if (watch->plan->wall_ms > 0) {
+		watch->deadline_us =
+		    clock_monotonic_us() + watch->plan->wall_ms * 1000;
 		arm(watch, watch->plan->wall_ms);
+	}
+	begin_serving(watch);
 	(void)event_add(watch->look, &look_time);
 }
 
@@ -195,7 +231,8 @@ on_stopped(struct watch *watch, const struct report *report, struct fdpass *fds)
 {
 	(void)report;
 	(void)fds;
-	if (!watch->stops && !terminal_is_there(watch->terminal))
+	if (watch->paused ||
+	    (!watch->stops && !terminal_is_there(watch->terminal)))
 		return;
 	watch->stops = false;
 	terminal_stop(watch->terminal);
@@ -252,6 +289,7 @@ is_in_order(const struct watch *watch, enum report_kind kind)
 	case REPORT_RUN:
 	case REPORT_SIGNAL:
 	case REPORT_SIGNAL_GROUP:
+	case REPORT_PAUSE:
 	case REPORT_COUNT:
 		return false;
 	}
@@ -356,39 +394,66 @@ hear_gateway(struct watch *watch)
 /* ---- the parent ---- */
 
 static void
-on_parent_frame(struct channel *channel, const struct frame *frame,
-    struct fdpass *fds, void *arg)
+on_go(void *arg)
 {
 	struct watch *watch = arg;
 
-	(void)fds;
-	if (frame->type != FRAME_REINS_GO || watch->go ||
-	    !cursor_is_empty(&frame->body)) {
-		channel_end(channel, STATUS_MALFORMED);
-		return;
-	}
 	watch->go = true;
 	let_go(watch);
 }
 
+/* Somebody said exeat stop: as a time limit, but at once. */
+static void
+on_stop(void *arg)
+{
+	struct watch *watch = arg;
+
+	if (watch->state != WATCH_RUNNING)
+		return;
+	watch->outcome->end = OUTCOME_STOPPED;
+	begin_end(watch);
+}
+
+/* The time of a pause is nobody's. */
+static void
+on_pause(bool paused, void *arg)
+{
+	struct watch *watch = arg;
+	int64_t now = clock_monotonic_us();
+
+	watch->paused = paused;
+	if (paused) {
+		watch->paused_us = now;
+		(void)event_del(watch->timer);
+		(void)event_del(watch->look);
+		return;
+	}
+	watch->bounds.busy_us = 0;
+	(void)event_add(watch->look, &look_time);
+	if (watch->deadline_us == 0)
+		return;
+	watch->deadline_us += now - watch->paused_us;
+	arm(watch, (watch->deadline_us - now) / 1000);
+}
+
 /* Its death is ours, by the kernel; a bad word is as good as that. */
 static void
-on_parent_left(struct channel *channel, int status, void *arg)
+on_left(void *arg)
 {
 	struct watch *watch = arg;
 	struct problem problem = { 0 };
 
-	(void)channel;
-	(void)status;
 	if (watch->state == WATCH_OVER)
 		return;
 	(void)problem_set(&problem, "whoever started the sandbox is gone");
 	fail(watch, STAGE_COMMAND, &problem);
 }
 
-static const struct channel_events parent_events = {
-	.on_frame = on_parent_frame,
-	.on_end = on_parent_left,
+static const struct serve_events serve_events = {
+	.on_go = on_go,
+	.on_stop = on_stop,
+	.on_pause = on_pause,
+	.on_left = on_left,
 };
 
 /* ---- signals and time ---- */
@@ -459,9 +524,7 @@ run_out_of_time(struct watch *watch)
 		return;
 	case WATCH_RUNNING:
 		watch->outcome->end = OUTCOME_TIMEOUT;
-		watch->state = WATCH_ENDING;
-		arm(watch, watch->plan->grace_ms);
-		send_signal(watch, REPORT_SIGNAL_GROUP, SIGTERM);
+		begin_end(watch);
 		return;
 	case WATCH_ENDING:
 		outcome_ended(watch->outcome, 0);
@@ -559,8 +622,8 @@ open_watch(struct watch *watch, int parent, struct problem *reterr)
 		return problem_errno(reterr, "cannot listen for signals");
 	watch->loop = loop_new();
 	if (watch->loop != NULL) {
-		watch->parent =
-		    channel_new(watch->loop, parent, &parent_events, watch);
+		watch->serve =
+		    serve_new(watch->loop, parent, &serve_events, watch);
 		watch->timer = listen_to(watch, -1);
 		watch->signalled = listen_to(watch, watch->signals);
 		watch->answered = listen_to(watch, watch->gateway);
@@ -568,7 +631,7 @@ open_watch(struct watch *watch, int parent, struct problem *reterr)
 	watch->look = watch->loop == NULL ? NULL
 					  : event_new(loop_base(watch->loop),
 						-1, EV_PERSIST, on_look, watch);
-	if (watch->look == NULL || watch->parent == NULL ||
+	if (watch->look == NULL || watch->serve == NULL ||
 	    watch->timer == NULL || watch->signalled == NULL ||
 	    watch->answered == NULL)
 		return problem_set(reterr, "there is no memory for a loop");
@@ -618,9 +681,20 @@ close_watch(struct watch *watch)
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
 		if (events[i] != NULL)
 			event_free(events[i]);
-	channel_free(watch->parent);
+	serve_free(watch->serve);
 	loop_free(watch->loop);
 	fd_done(&watch->signals);
+}
+
+/* Version 1 lets nobody die who is frozen; but nothing runs any more. */
+static void
+thaw(struct watch *watch)
+{
+	if (!watch->paused)
+		return;
+	(void)syscall(SYS_pidfd_send_signal, watch->entered.child.pidfd,
+	    SIGKILL, NULL, 0);
+	(void)!cgroup_freeze(&watch->bounds.cgroup, false);
 }
 
 static void
@@ -666,6 +740,7 @@ watch_run(
 		status = attend(&watch, &stage, &problem);
 	if (status != STATUS_OK)
 		outcome_failed(outcome, stage, OUTCOME_CODE_FAILED, &problem);
+	thaw(&watch);
 	entered_done(&watch.entered);
 	tell_usage(&watch);
 	terminal_free(watch.terminal);

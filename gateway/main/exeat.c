@@ -6,6 +6,7 @@
 #include "gateway/cli/cmd_pending.h"
 #include "gateway/cli/cmd_policy.h"
 #include "gateway/cli/cmd_run.h"
+#include "gateway/cli/cmd_runs.h"
 #include "gateway/cli/cmd_version.h"
 #include "schema/attr.h"
 
@@ -22,6 +23,11 @@
 
 static const struct command *const commands[] = {
 	&cmd_run,
+	&cmd_ps,
+	&cmd_exec,
+	&cmd_stop,
+	&cmd_pause,
+	&cmd_resume,
 	&cmd_audit,
 	&cmd_policy,
 	&cmd_pending,

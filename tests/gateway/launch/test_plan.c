@@ -152,7 +152,7 @@ keys_are_known_single_and_of_their_type(void **state)
 	expect("{" BASE ",\"nested\":\"no\"}", "$", "true or false");
 	expect("{" BASE ",\"wall_ms\":1.5}", "$", "a whole number");
 	expect("{\"version\":1,\"run\":\"r\"}", "$", "no \"command\"");
-	expect("{" BASE ",\"limits\":{\"memory\":1}}", "$.limits", "unknown");
+	expect("{" BASE ",\"limits\":{\"disk\":1}}", "$.limits", "unknown");
 	expect("{" BASE ",\"network\":{\"mode\":1}}", "$.network", "unknown");
 	expect("[]", "$", "not an object");
 	expect("", "$", "JSON");

@@ -1,4 +1,4 @@
-#include "gateway/launch/terminal.h"
+#include "gateway/proc/terminal.h"
 
 #include "gateway/proc/fd.h"
 #include "gateway/proc/loop.h"
@@ -43,7 +43,7 @@ struct terminal {
 	int master;
 	int keeper; /* who waits for our end; -1: nobody */
 	pid_t keeper_pid;
-	struct pts_look look;
+	struct terminal_look look;
 	struct termios settings; /* of the outer, as they were before */
 	struct event *timer;
 	struct lane in, out;
@@ -172,6 +172,7 @@ look(struct terminal *terminal)
 {
 	(void)ioctl(terminal->outer, TIOCGWINSZ, &terminal->look.size);
 	terminal->look.settings = terminal->settings;
+	terminal->look.known = true;
 	if (terminal->raw)
 		return;
 	/* What the outer one does already this one must not do again. */
@@ -227,7 +228,7 @@ terminal_replaced(const struct terminal *terminal)
 	return terminal->replaced;
 }
 
-const struct pts_look *
+const struct terminal_look *
 terminal_look(const struct terminal *terminal)
 {
 	return &terminal->look;

@@ -8,8 +8,8 @@
  * between them and the files.  Pipes, sockets and /dev/null go in as they
  * are; terminals are for terminal.h.
  */
-#ifndef GATEWAY_LAUNCH_PIPES_H
-#define GATEWAY_LAUNCH_PIPES_H
+#ifndef GATEWAY_PROC_PIPES_H
+#define GATEWAY_PROC_PIPES_H
 
 #include "schema/attr.h"
 #include "schema/problem.h"
@@ -28,6 +28,9 @@ void pipes_free(struct pipes *pipes);
 /* Makes them the sandbox's user's, who may open them by /dev/stderr too. */
 int pipes_give(const struct pipes *pipes, uid_t uid, gid_t gid,
     struct problem *reterr) MUST_CHECK;
+
+/* The descriptors that stand for standard input, output and error. */
+void pipes_ends(const struct pipes *pipes, int ret[3]);
 
 /* In the sandbox: puts its ends in their places; the others are CLOEXEC. */
 int pipes_enter(const struct pipes *pipes, struct problem *reterr) MUST_CHECK;

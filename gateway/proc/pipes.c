@@ -1,4 +1,4 @@
-#include "gateway/launch/pipes.h"
+#include "gateway/proc/pipes.h"
 
 #include "gateway/proc/fd.h"
 #include "gateway/proc/loop.h"
@@ -194,17 +194,27 @@ pipes_give(
 	return STATUS_OK;
 }
 
-int
-pipes_enter(const struct pipes *pipes, struct problem *reterr)
+void
+pipes_ends(const struct pipes *pipes, int ret[DESCRIPTORS])
 {
 	for (int fd = 0; fd < DESCRIPTORS; fd++) {
 		int from = fd == STDERR_FILENO && pipes->same
 			       ? pipes->lanes[STDOUT_FILENO].inside
 			       : pipes->lanes[fd].inside;
 
-		if (from >= 0 && dup2(from, fd) != fd)
-			return problem_errno(reterr, "cannot use a pipe");
+		ret[fd] = from >= 0 ? from : fd;
 	}
+}
+
+int
+pipes_enter(const struct pipes *pipes, struct problem *reterr)
+{
+	int ends[DESCRIPTORS];
+
+	pipes_ends(pipes, ends);
+	for (int fd = 0; fd < DESCRIPTORS; fd++)
+		if (ends[fd] != fd && dup2(ends[fd], fd) != fd)
+			return problem_errno(reterr, "cannot use a pipe");
 	return STATUS_OK;
 }
 

@@ -11,17 +11,25 @@
  * process that does nothing else, when this program is killed.  Where there
  * is no terminal nothing of this happens: descriptors are handed on.
  */
-#ifndef GATEWAY_LAUNCH_TERMINAL_H
-#define GATEWAY_LAUNCH_TERMINAL_H
+#ifndef GATEWAY_PROC_TERMINAL_H
+#define GATEWAY_PROC_TERMINAL_H
 
-#include "gateway/launch/pts.h"
 #include "schema/attr.h"
 #include "schema/problem.h"
 
 #include <stdbool.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 
 struct loop;
 struct terminal;
+
+/* How the sandbox's own one is set at first. */
+struct terminal_look {
+	bool known; /* else the settings stay as the kernel makes them */
+	struct termios settings;
+	struct winsize size;
+};
 
 /*
  * Looks at the standard descriptors.  wanted is false for a terminal that is
@@ -40,7 +48,7 @@ bool terminal_is_there(const struct terminal *terminal);
 bool terminal_waits(const struct terminal *terminal);
 
 const bool *terminal_replaced(const struct terminal *terminal);
-const struct pts_look *terminal_look(const struct terminal *terminal);
+const struct terminal_look *terminal_look(const struct terminal *terminal);
 
 /* Takes master, the other end of the sandbox's terminal, and begins. */
 int terminal_begin(struct terminal *terminal, struct loop *loop, int master,
