@@ -11,10 +11,6 @@
 #include <string.h>
 
 #define PLAN_VERSION 1
-#define MS_A_SECOND INT64_C(1000)
-#define MS_A_MINUTE (60 * MS_A_SECOND)
-#define MS_AN_HOUR (60 * MS_A_MINUTE)
-#define WALL_HOURS_MAX 8760 /* a year; longer is a typing error */
 
 static int
 take_policy(struct task *task, const char *value, struct problem *reterr)
@@ -67,29 +63,25 @@ take_credentials(struct task *task, const char *value, struct problem *reterr)
 static int
 take_timeout(struct task *task, const char *value, struct problem *reterr)
 {
-	static const struct {
-		const char *unit;
-		int64_t ms;
-	} units[] = { { "", MS_A_SECOND }, { "s", MS_A_SECOND }, { "ms", 1 },
-		{ "m", MS_A_MINUTE }, { "h", MS_AN_HOUR } };
-	struct cursor text = cursor_of_text(value);
-	uint64_t number;
-
-	if (!cursor_decimal(&text, INT32_MAX, &number) || number == 0)
-		goto fail;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		int64_t ms = (int64_t)number * units[i].ms;
-
-		if (!cursor_equals(text, units[i].unit))
-			continue;
-		if (ms > (int64_t)WALL_HOURS_MAX * MS_AN_HOUR)
-			goto fail;
-		task->wall_ms = ms;
+	if (share_time(value, &task->wall_ms))
 		return STATUS_OK;
-	}
-fail:
 	(void)problem_set(reterr, "--timeout %.40s is not a time", value);
 	return problem_cure(reterr, "write 90s, 30m or 2h, at most a year");
+}
+
+static int
+take_limit(struct task *task, const char *value, struct problem *reterr)
+{
+	return share_take(&task->share, value, reterr);
+}
+
+static int
+take_best_effort(struct task *task, const char *value, struct problem *reterr)
+{
+	(void)value;
+	(void)reterr;
+	task->share.best_effort = true;
+	return STATUS_OK;
 }
 
 /* What stands between colons: SOURCE, then AT, then ro or rw. */
@@ -215,6 +207,8 @@ static const struct option options[] = {
 	{ "--credentials", true, take_credentials },
 	{ "--result", true, take_result },
 	{ "--timeout", true, take_timeout },
+	{ "--limit", true, take_limit },
+	{ "--best-effort", false, take_best_effort },
 	{ "--proxy-env", false, take_proxy_env },
 	{ "--observe", false, take_observe },
 	{ "--quiet", false, take_quiet },
@@ -518,7 +512,8 @@ task_plan(const struct task *task, const char *run, char **ret,
 	char *text = NULL;
 
 	/* Jansson takes NULL for a value as a failure of its own. */
-	if (json_object_set_new(plan, "command", plan_command(task)) == 0 &&
+	if (share_plan(&task->share, plan) &&
+	    json_object_set_new(plan, "command", plan_command(task)) == 0 &&
 	    json_object_set_new(plan, "env", plan_variables(task)) == 0 &&
 	    json_object_set_new(plan, "mounts", plan_mounts(task)) == 0)
 		text = json_dumps(plan, JSON_COMPACT);

@@ -8,6 +8,7 @@
 #define GATEWAY_CLI_TASK_H
 
 #include "gateway/cli/place.h"
+#include "gateway/cli/share.h"
 #include "gateway/cli/variables.h"
 #include "schema/limits.h"
 #include "schema/problem.h"
@@ -36,6 +37,7 @@ struct task {
 	const char *identity; /* or NULL */
 	const char *result; /* file for the result, or NULL */
 	int64_t wall_ms; /* 0: no limit */
+	struct share share;
 	bool proxy_env; /* programs are told of the gateway's proxy */
 	bool observe; /* refuse nothing that a rule would */
 	bool quiet, help;
