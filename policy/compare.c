@@ -1,7 +1,7 @@
 #include "policy/compare.h"
 
+#include "policy/precedence.h"
 #include "policy/question.h"
-#include "policy/rank.h"
 #include "policy/stack.h"
 #include "schema/status.h"
 
@@ -391,37 +391,6 @@ tell_layer(struct comparison *c, const struct policy *policy,
 
 /* ---- where a request is sent ---- */
 
-static uint32_t
-target_rank(const struct rule *rule, bool least)
-{
-	uint32_t best = least ? UINT32_MAX : 0;
-
-	for (size_t i = 0; i < rule->host_count + rule->address_count; i++) {
-		uint32_t rank =
-		    i < rule->host_count
-			? rank_of_host(&rule->hosts[i])
-			: rank_of_cidr(&rule->addresses[i - rule->host_count]);
-
-		if (least ? rank < best : rank > best)
-			best = rank;
-	}
-	return best;
-}
-
-static size_t
-path_length(const struct rule *rule, bool least)
-{
-	size_t best = least && rule->path_count > 0 ? SIZE_MAX : 0;
-
-	for (size_t i = 0; i < rule->path_count; i++) {
-		size_t length = rule->paths[i].literal;
-
-		if (least ? length < best : length > best)
-			best = length;
-	}
-	return best;
-}
-
 /* A setting that leads the same request elsewhere. */
 struct setting {
 	bool (*equals)(const struct rule *x, const struct rule *y);
@@ -431,23 +400,11 @@ struct setting {
 	bool unset_is_least; /* who does not say it reaches no further */
 };
 
-static uint32_t
-rank_for(const struct setting *setting, const struct rule *rule, bool least)
-{
-	uint32_t target = target_rank(rule, least);
-
-	if (!setting->by_request)
-		return target;
-	return rank_of_rule(
-	    target, path_length(rule, least), rule->access == RULE_METHODS);
-}
-
-/* Whether one speaks for its hosts although the other is for them, too. */
 static bool
-speaks_before(const struct setting *setting, const struct rule *rule,
-    const struct rule *other)
+speaks_before(const struct setting *setting, const struct precedence *at)
 {
-	return rank_for(setting, rule, true) > rank_for(setting, other, false);
+	return setting->by_request ? precedence_of_requests(at)
+				   : precedence_of_connections(at);
 }
 
 static bool
@@ -520,6 +477,7 @@ setter_of(const struct piece *piece, const struct setting *setting)
 
 struct elsewhere {
 	const struct setting *setting;
+	const struct region *region; /* of b, where it is asked */
 	const struct rule *own; /* what b says */
 	const struct rule *rule; /* of a, which says otherwise */
 	size_t layer;
@@ -537,11 +495,12 @@ leave_what_agrees(const struct comparison *c, const struct elsewhere *place,
 			   i < policy_rule_count(policy);
 	     i++) {
 		const struct rule *rule = policy_rule(policy, i);
-		bool speaks =
-		    layer == place->layer
-			? speaks_before(place->setting, rule, place->rule)
-			: place->setting->shared &&
-			      !place->setting->equals(rule, &unset);
+		bool speaks = layer == place->layer
+				  ? speaks_before(place->setting,
+					&(struct precedence){
+					    place->region, rule, place->rule })
+				  : place->setting->shared &&
+					!place->setting->equals(rule, &unset);
 
 		if (opens(c, rule) && speaks &&
 		    place->setting->equals(rule, place->own))
@@ -567,8 +526,9 @@ leave_what_yields(const struct comparison *c, const struct elsewhere *place,
 
 			if (opens(c, rule) &&
 			    !place->setting->equals(rule, place->own) &&
-			    speaks_before(
-				place->setting, rule, piece->openers[i]))
+			    speaks_before(place->setting,
+				&(struct precedence){
+				    place->region, rule, piece->openers[i] }))
 				status = subtract(here, rule);
 		}
 	}
@@ -604,6 +564,7 @@ tell_setting(
 	struct piece *list[] = { piece };
 	const struct pieces one = { .list = list, .count = 1 };
 	struct elsewhere place = { .setting = setting,
+		.region = &piece->region,
 		.own = setter_of(piece, setting) };
 	int status = STATUS_OK;
 

@@ -9,7 +9,8 @@
  *
  * A rule that sends the same request elsewhere ("private", "resolve",
  * "upstream_ca"), or with another credential or more openly ("credential",
- * "clear", "echo"), is a difference, too; here doubt counts as one.  So it
+ * "clear", "echo"), is a difference, too; here doubt counts as one: a rule for
+ * several hosts may come before another for one of them only.  So it
  * does where a region is cut into too many pieces to tell.  How much is let
  * through ("limits") is not weighed: the limits of every layer hold.
  */
