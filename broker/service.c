@@ -14,6 +14,7 @@ struct service {
 	struct catalog *catalog;
 	struct service_events events;
 	struct leases *leases;
+	bool revoked[LIMIT_CREDENTIALS]; /* by number, for the run's life */
 	int64_t wall_us; /* of the frame or tick that is being handled */
 	unsigned char packet[LIMIT_FRAME];
 };
@@ -126,6 +127,8 @@ objection(const struct service *service, const struct credential *credential,
 	if (credential == NULL ||
 	    !catalog_is_needed(service->catalog, credential))
 		return "the policy of this run names no such credential";
+	if (service->revoked[catalog_number(service->catalog, credential)])
+		return "the credential was revoked";
 	if (!scope_admits(&credential->scope, question->host, question->port,
 		question->tls))
 		return "the credential is not for this host and port";
@@ -186,6 +189,24 @@ service_answer(
 		return STATUS_MALFORMED;
 	/* One that came too late is no fault. */
 	(void)!leases_answer(service->leases, &answer, lease_time_of(now));
+	return STATUS_OK;
+}
+
+int
+service_revoke(struct service *service, const char *credential,
+    struct service_time now, uint16_t *ret_slot)
+{
+	const struct credential *meant =
+	    catalog_find(service->catalog, credential);
+	size_t number;
+
+	if (meant == NULL || !catalog_is_needed(service->catalog, meant))
+		return STATUS_NOT_FOUND;
+	number = catalog_number(service->catalog, meant);
+	service->wall_us = now.wall_us;
+	service->revoked[number] = true;
+	*ret_slot = (uint16_t)(number + 1);
+	leases_revoke(service->leases, meant, lease_time_of(now));
 	return STATUS_OK;
 }
 

@@ -43,6 +43,14 @@ void service_free(struct service *service);
 int service_take(struct service *service, const struct frame *frame,
     struct service_time now) MUST_CHECK;
 
+/*
+ * No exchange may use this credential any more; the caller has changed its
+ * slot, which is given, in the page before it acknowledges.  STATUS_NOT_FOUND
+ * when the run has no such credential.
+ */
+int service_revoke(struct service *service, const char *credential,
+    struct service_time now, uint16_t *ret_slot) MUST_CHECK;
+
 /* One frame of the errands' program, and time that passes. */
 int service_answer(struct service *service, const struct frame *frame,
     struct service_time now) MUST_CHECK;

@@ -136,6 +136,28 @@ brokerage_begin_read(struct cursor body, struct brokerage_begin *ret)
 }
 
 void
+brokerage_revoke_write(
+    const struct brokerage_revoke *revoke, struct cursor_writer *out)
+{
+	cursor_put_string(out, revoke->credential);
+	cursor_put_string(out, revoke->by);
+}
+
+int
+brokerage_revoke_read(struct cursor body, struct brokerage_revoke *ret)
+{
+	struct brokerage_revoke revoke;
+
+	if (!cursor_string(
+		&body, revoke.credential, sizeof(revoke.credential)) ||
+	    !cursor_string(&body, revoke.by, sizeof(revoke.by)) ||
+	    !cursor_is_empty(&body))
+		return STATUS_MALFORMED;
+	*ret = revoke;
+	return STATUS_OK;
+}
+
+void
 brokerage_problem_write(
     const struct problem *problem, struct cursor_writer *out)
 {

@@ -83,6 +83,16 @@ void brokerage_begin_write(
 int brokerage_begin_read(struct cursor body, struct brokerage_begin *ret)
     MUST_CHECK;
 
+/* BROKER_REVOKE: no exchange of the run may use it any more. */
+struct brokerage_revoke {
+	char credential[LIMIT_CREDENTIAL_NAME + 1];
+	char by[LIMIT_PRINCIPAL + 1]; /* who wants it, for the audit */
+};
+void brokerage_revoke_write(
+    const struct brokerage_revoke *revoke, struct cursor_writer *out);
+int brokerage_revoke_read(struct cursor body, struct brokerage_revoke *ret)
+    MUST_CHECK;
+
 /* BROKER_PROBLEM, with its place; BROKER_FAILED and its like have text only. */
 void brokerage_problem_write(
     const struct problem *problem, struct cursor_writer *out);

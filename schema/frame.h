@@ -65,6 +65,7 @@ enum frame_type {
 	FRAME_DESK_RESUME = 0x0408,
 	FRAME_DESK_STOP = 0x0409,
 	FRAME_DESK_EXEC = 0x040A, /* REINS_EXEC_FDS descriptors */
+	FRAME_DESK_REVOKE = 0x0410, /* a credential: schema/brokerage.h */
 	FRAME_DESK_QUESTION = 0x0481,
 	FRAME_DESK_PLACE = 0x0482,
 	FRAME_DESK_DONE = 0x0483, /* a problem, or empty texts */
@@ -96,11 +97,13 @@ enum frame_type {
 	FRAME_BROKER_NEED = 0x0604, /* a credential that the policy names */
 	FRAME_BROKER_BEGIN = 0x0605,
 	FRAME_BROKER_STOP = 0x0606,
+	FRAME_BROKER_REVOKE = 0x0607,
 	FRAME_BROKER_WANT = 0x0681, /* where a secret comes from */
 	FRAME_BROKER_PROBLEM = 0x0682, /* one of the credential file's */
 	FRAME_BROKER_VARIABLE = 0x0683, /* a placeholder for the sandbox */
 	FRAME_BROKER_READY = 0x0684,
 	FRAME_BROKER_FAILED = 0x0685, /* behind the problems, if any */
+	FRAME_BROKER_REVOKED = 0x0686, /* a problem, or empty texts */
 
 	/* gateway and broker: schema/grant.h */
 	FRAME_GRANT_ASK = 0x0701,

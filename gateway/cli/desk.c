@@ -5,6 +5,7 @@
 #include "gateway/cli/policies.h"
 #include "gateway/cli/prompt.h"
 #include "gateway/cli/settings.h"
+#include "gateway/cli/steward.h"
 #include "gateway/cli/swap.h"
 #include "gateway/cli/task.h"
 #include "gateway/proc/channel.h"
@@ -14,6 +15,7 @@
 #include "gateway/proc/rundir.h"
 #include "schema/approval.h"
 #include "schema/json.h"
+#include "schema/brokerage.h"
 #include "schema/order.h"
 #include "schema/status.h"
 
@@ -55,6 +57,7 @@ struct desk {
 	struct swap *swap;
 	struct lead *lead;
 	int64_t started_us;
+	struct caller *revoker; /* whose revocation is under way, or NULL */
 	struct caller *swapper; /* whose policy is on its way, or NULL */
 	TAILQ_HEAD(, pending) questions;
 	size_t question_count;
@@ -159,6 +162,8 @@ drop(struct caller *caller)
 	if (desk->swapper == caller)
 		desk->swapper = NULL;
 	lead_forget(desk->lead, caller);
+	if (desk->revoker == caller)
+		desk->revoker = NULL;
 	LIST_REMOVE(caller, entry);
 	desk->caller_count--;
 	caller->freeing =
@@ -478,6 +483,43 @@ static const struct lead_events lead_events = {
 	.on_terminal = on_its_terminal,
 };
 
+/* ---- a credential ---- */
+
+static void
+on_revoked(const struct problem *problem, void *arg)
+{
+	struct desk *desk = arg;
+	struct caller *caller = desk->revoker;
+
+	desk->revoker = NULL;
+	if (caller != NULL)
+		say_done(caller, problem);
+}
+
+static bool
+take_revoke(struct caller *caller, struct cursor body, struct fdpass *fds)
+{
+	struct desk *desk = caller->desk;
+	char name[LIMIT_CREDENTIAL_NAME + 1];
+	char by[LIMIT_PRINCIPAL + 1];
+	int status = STATUS_NOT_FOUND;
+
+	(void)fds;
+	if (brokerage_need_read(body, name) != STATUS_OK)
+		return false;
+	name_speaker(desk, "exeat credential revoke", by, sizeof(by));
+	if (desk->order.steward != NULL)
+		status = steward_revoke(
+		    desk->order.steward, name, by, on_revoked, desk);
+	if (status == STATUS_OK)
+		desk->revoker = caller;
+	else if (status == STATUS_NOT_FOUND)
+		say_problem(caller, "this run has no credentials");
+	else
+		say_problem(caller, "the broker cannot be asked now");
+	return true;
+}
+
 static const struct {
 	uint16_t type;
 	bool (*take)(
@@ -493,6 +535,7 @@ static const struct {
 	{ FRAME_DESK_RESUME, take_resume },
 	{ FRAME_DESK_STOP, take_stop },
 	{ FRAME_DESK_EXEC, take_exec },
+	{ FRAME_DESK_REVOKE, take_revoke },
 };
 
 static void

@@ -22,6 +22,7 @@ struct fdpass;
 struct loop;
 struct policies;
 struct settings;
+struct steward;
 struct task;
 
 /* All borrowed until desk_free(). */
@@ -32,6 +33,8 @@ struct desk_order {
 	const struct settings *settings;
 	const struct policies *policies; /* that the run was started with */
 	struct channel *gateway, *audit, *launcher;
+	struct channel *gateway, *audit;
+	struct steward *steward; /* NULL: the run has no credentials */
 };
 
 /* Makes the run's folder, and takes questions to a terminal if there is one. */

@@ -599,6 +599,7 @@ open_desk(struct siblings *all, struct problem *reterr)
 		.gateway = all->gateway_channel,
 		.audit = all->audit,
 		.launcher = all->reins };
+		.steward = all->steward };
 
 	return desk_new(&order, &all->desk, reterr);
 }

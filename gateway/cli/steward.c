@@ -2,8 +2,8 @@
 
 #include "gateway/cli/needs.h"
 #include "gateway/cli/program.h"
-#include "gateway/cli/sibling.h"
 #include "gateway/cli/provision.h"
+#include "gateway/cli/sibling.h"
 #include "gateway/proc/channel.h"
 #include "gateway/proc/fdpass.h"
 #include "gateway/proc/loop.h"
@@ -23,6 +23,9 @@ struct steward {
 	struct sibling broker, fetch;
 	struct problems problems;
 	bool ready, stopping, failed;
+	/* Of the revocation that is under way; NULL: there is none. */
+	void (*on_revoked)(const struct problem *problem, void *arg);
+	void *revoker;
 };
 
 /* ---- frames ---- */
@@ -105,6 +108,31 @@ take_failed(struct steward *steward, struct cursor body)
 	return true;
 }
 
+static void
+end_revocation(struct steward *steward, const struct problem *problem)
+{
+	void (*on_end)(const struct problem *problem, void *arg) =
+	    steward->on_revoked;
+
+	steward->on_revoked = NULL;
+	if (on_end != NULL)
+		on_end(problem, steward->revoker);
+}
+
+static bool
+take_revoked(struct steward *steward, struct cursor body)
+{
+	struct problem problem = { .text = "" };
+
+	if (steward->on_revoked == NULL ||
+	    !cursor_string(&body, problem.text, sizeof(problem.text)) ||
+	    !cursor_string(&body, problem.cure, sizeof(problem.cure)) ||
+	    !cursor_is_empty(&body))
+		return false;
+	end_revocation(steward, problem.text[0] == '\0' ? NULL : &problem);
+	return true;
+}
+
 static const struct {
 	uint16_t type;
 	bool (*take)(struct steward *steward, struct cursor body);
@@ -113,6 +141,7 @@ static const struct {
 	{ FRAME_BROKER_PROBLEM, take_problem },
 	{ FRAME_BROKER_READY, take_ready },
 	{ FRAME_BROKER_FAILED, take_failed },
+	{ FRAME_BROKER_REVOKED, take_revoked },
 };
 
 static void
@@ -130,7 +159,11 @@ on_frame(struct channel *channel, const struct frame *frame, struct fdpass *fds,
 static void
 on_left(struct channel *channel, int status, void *arg)
 {
+	struct problem problem = { .text = "" };
+
 	(void)channel;
+	(void)problem_set(&problem, "the broker has ended");
+	end_revocation(arg, &problem);
 	if (status == STATUS_MALFORMED)
 		fail_with(arg, "the broker said what it may not say");
 	else
@@ -299,8 +332,8 @@ steward_new(const struct steward_order *order, struct steward **ret,
 	steward->broker.on_ended = on_ended;
 	steward->fetch.on_ended = on_fetch_ended;
 	steward->broker.arg = steward->fetch.arg = steward;
-	status =
-	    provision_open(&steward->provision, order->file, order->task, reterr);
+	status = provision_open(
+	    &steward->provision, order->file, order->task, reterr);
 	if (status == STATUS_OK)
 		status = begin(steward, reterr);
 	if (status != STATUS_OK) {
@@ -309,6 +342,30 @@ steward_new(const struct steward_order *order, struct steward **ret,
 		return status;
 	}
 	*ret = steward;
+	return STATUS_OK;
+}
+
+int
+steward_revoke(struct steward *steward, const char *credential, const char *by,
+    void (*on_end)(const struct problem *problem, void *arg), void *arg)
+{
+	unsigned char packet[512];
+	struct cursor_writer out =
+	    frame_begin(FRAME_BROKER_REVOKE, packet, sizeof(packet));
+	struct brokerage_revoke revoke = { .by = "" };
+
+	if (steward->on_revoked != NULL || !steward->ready)
+		return STATUS_AGAIN;
+	if (strlen(credential) >= sizeof(revoke.credential) ||
+	    strlen(by) >= sizeof(revoke.by))
+		return STATUS_TOO_LONG;
+	memcpy(revoke.credential, credential, strlen(credential) + 1);
+	memcpy(revoke.by, by, strlen(by) + 1);
+	brokerage_revoke_write(&revoke, &out);
+	if (channel_send(steward->channel, &out, NULL, 0) != STATUS_OK)
+		return STATUS_CLOSED;
+	steward->on_revoked = on_end;
+	steward->revoker = arg;
 	return STATUS_OK;
 }
 

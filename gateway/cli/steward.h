@@ -43,6 +43,14 @@ struct steward_order {
 int steward_new(const struct steward_order *order, struct steward **ret,
     struct problem *reterr) MUST_CHECK;
 
+/*
+ * Revokes a credential for the rest of the run; on_end comes once, with NULL
+ * when it is done and written down.  STATUS_AGAIN while another is under way.
+ */
+int steward_revoke(struct steward *steward, const char *credential,
+    const char *by, void (*on_end)(const struct problem *problem, void *arg),
+    void *arg) MUST_CHECK;
+
 /* Asks it to give back what it minted, and to end. */
 void steward_stop(struct steward *steward);
 void steward_kill(struct steward *steward);

@@ -22,11 +22,13 @@
 #include "gateway/proc/log.h"
 #include "gateway/proc/loop.h"
 #include "schema/brokerage.h"
+#include "schema/json.h"
 #include "schema/status.h"
 
 #include <event2/event.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +63,8 @@ struct program {
 	struct brokerage_begin begin;
 	struct mint_run run;
 	enum phase phase;
+	struct sink_wait revocation; /* its row; number 0: none under way */
+	bool revoking;
 	size_t wanted; /* secrets that are still to come */
 	int64_t ends_us; /* when an end waits no longer */
 	int exit_status;
@@ -469,6 +473,79 @@ take_lack(struct program *program, struct cursor body, struct fdpass *fds)
 	return true;
 }
 
+static void
+tell_revoked(struct program *program, const char *text)
+{
+	unsigned char packet[1024];
+	struct cursor_writer out =
+	    frame_begin(FRAME_BROKER_REVOKED, packet, sizeof(packet));
+
+	program->revoking = false;
+	cursor_put_string(&out, text);
+	cursor_put_string(&out, "");
+	tell(program, &out);
+}
+
+static void
+on_revocation_written(struct sink_wait *wait, int64_t seq)
+{
+	struct program *program =
+	    (struct program *)((char *)wait -
+			       offsetof(struct program, revocation));
+
+	tell_revoked(program,
+	    seq > 0 ? "" : "it is revoked, but the audit takes no rows");
+}
+
+static int
+record_revocation(
+    struct program *program, const struct brokerage_revoke *revoke)
+{
+	unsigned char detail[LIMIT_EVENT_DETAIL];
+	struct cursor_writer out = cursor_writer_of(detail, sizeof(detail));
+	struct json j = json_to(&out);
+	struct event event = event_empty();
+
+	json_open(&j, NULL, '{');
+	json_text(&j, "by", revoke->by);
+	json_close(&j, '}');
+	event.kind = EVENT_ADMIN;
+	event.verdict = EVENT_INFO;
+	event.wait = EVENT_WAIT_DISK;
+	event.ts_us = clock_wall_us();
+	event.object = cursor_of_text("credential_revoke");
+	event.cred = cursor_of_text(revoke->credential);
+	if (cursor_written(&out))
+		event.detail = cursor_of(out.bytes, out.used);
+	program->revocation =
+	    (struct sink_wait){ .on_accepted = on_revocation_written };
+	return sink_put(program->sink, &event, &program->revocation);
+}
+
+/* First it holds, then it is written down, then it is acknowledged. */
+static bool
+take_revoke(struct program *program, struct cursor body, struct fdpass *fds)
+{
+	struct brokerage_revoke revoke;
+	uint16_t slot;
+
+	(void)fds;
+	if (brokerage_revoke_read(body, &revoke) != STATUS_OK ||
+	    program->revoking)
+		return false;
+	if (service_revoke(program->service, revoke.credential, now(), &slot) !=
+	    STATUS_OK) {
+		tell_revoked(program, "this run has no such credential");
+		return true;
+	}
+	generation_bump(program->generation, slot);
+	program->revoking = true;
+	if (record_revocation(program, &revoke) != STATUS_OK)
+		tell_revoked(
+		    program, "it is revoked, but the audit takes no rows");
+	return true;
+}
+
 static bool
 take_stop(struct program *program, struct cursor body, struct fdpass *fds)
 {
@@ -489,6 +566,7 @@ static const struct message {
 	{ FRAME_BROKER_BEGIN, PHASE_LOADING, PHASE_LOADING, take_begin },
 	{ FRAME_BROKER_HAVE, PHASE_GATHERING, PHASE_GATHERING, take_have },
 	{ FRAME_BROKER_LACK, PHASE_GATHERING, PHASE_GATHERING, take_lack },
+	{ FRAME_BROKER_REVOKE, PHASE_RUNNING, PHASE_RUNNING, take_revoke },
 	{ FRAME_BROKER_STOP, PHASE_LOADING, PHASE_ENDING, take_stop },
 };
 

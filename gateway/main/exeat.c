@@ -2,6 +2,7 @@
  * exeat - the command people run: a table of subcommands and nothing else.
  */
 #include "gateway/cli/cmd_audit.h"
+#include "gateway/cli/cmd_credential.h"
 #include "gateway/cli/cmd_doctor.h"
 #include "gateway/cli/cmd_pending.h"
 #include "gateway/cli/cmd_policy.h"
@@ -33,6 +34,7 @@ static const struct command *const commands[] = {
 	&cmd_pending,
 	&cmd_approve,
 	&cmd_refuse,
+	&cmd_credential,
 	&cmd_doctor,
 	&cmd_version,
 };

@@ -4,7 +4,10 @@ import base64
 import json
 import os
 import re
+import subprocess
 import sys
+import threading
+import time
 import unittest
 import urllib.parse
 
@@ -271,6 +274,93 @@ class Elsewhere(Lender):
         self.assertTrue(origin.heard[0].startswith(b"GET /x HTTP/1.1"))
         self.assertEqual(field(origin.heard[0], "authorization"),
                          [b"Bearer " + SECRET.encode()])
+
+
+class Revoked(Lender):
+    def exeat(self, *words):
+        return subprocess.run([os.path.join(self.bin, "exeat"), *words],
+                              env=self.environment, capture_output=True,
+                              text=True, timeout=60)
+
+    def test_live_upload_is_cut_and_new_requests_are_refused(self):
+        def serve(peer):
+            head, _ = receive_head(peer)
+            heads.append(head)
+            started.set()
+            try:
+                while peer.recv(1 << 20):
+                    last[0] = time.monotonic()
+            finally:
+                ended.set()
+        heads, last = [], [0]
+        started, ended = threading.Event(), threading.Event()
+        origin, other = self.origin(serve=serve), self.origin()
+        # Bytes without end, until somebody ends them.
+        script = self.prelude() + """
+def upload():
+    while True:
+        yield bytes(65536)
+context = ssl.create_default_context()
+c = http.client.HTTPSConnection('api.test', int(words[0]), context=context)
+try:
+    c.request('POST', '/', upload(), {'Transfer-Encoding': 'chunked'},
+              encode_chunked=True)
+    print('sent')
+except OSError as error:
+    print('cut')
+print(fetch('https://api.test:%s/' % words[0]))
+print(fetch('https://api.test:%s/' % words[1])[0])
+"""
+        process = self.start(
+            [self.rule("o", "api.test", origin, credential="api",
+                       access="write"),
+             self.rule("p", "api.test", other, credential="other")],
+            "python3", "-I", "-c", script, str(origin.port), str(other.port),
+            options=self.credentials({"api": self.bearer(origin),
+                                      "other": self.bearer(other)}))
+        self.assertTrue(started.wait(60), process.poll())
+        said = self.exeat("credential", "revoke", "nothing")
+        self.assertEqual(said.returncode, 1)
+        self.assertIn("has no such credential", said.stderr)
+        said = self.exeat("credential", "revoke", "api")
+        acknowledged = time.monotonic()
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertTrue(said.stdout.startswith("revoked api in run-"))
+        self.assertTrue(ended.wait(30))
+        # The promise is 100 ms; the bench measures, this only sees the cut.
+        self.assertLess(last[0] - acknowledged, 2)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, err)
+        lines = out.splitlines()
+        self.assertEqual(lines[0], "cut")
+        self.assertIn("the credential was revoked", lines[1])
+        self.assertEqual(lines[2], "200")
+        # A connection may be dialled early; a request never leaves.
+        self.assertEqual(len([head for head in heads if head]), 1)
+        row, = self.rows("kind = 'admin' AND object = 'credential_revoke'")
+        self.assertEqual(row["cred"], "api")
+        self.assertIn("exeat credential revoke", row["detail"])
+        self.assertEqual(
+            [row["reason"] for row in self.rows(
+                "kind = 'http' AND cred = 'api'")], ["revoked"])
+
+    def test_check_reads_every_secret(self):
+        options = self.credentials({
+            "good": {"kind": "bearer", "hosts": ["a.test"],
+                     "source": {"file": "key"}},
+            "bad": {"kind": "bearer", "hosts": ["a.test"],
+                    "source": {"file": "none"}}})
+        said = self.exeat("credential", "check", options[1])
+        self.assertEqual(said.returncode, 1, said.stdout)
+        self.assertRegex(said.stderr, r"credentials.json:1:\d+: the secret "
+                         r"of bad, file none: it cannot be opened")
+        self.assertNotIn("good", said.stderr)
+        self.secret("none", "another")
+        said = self.exeat("credential", "check", options[1])
+        self.assertEqual((said.returncode, said.stderr), (0, ""))
+        self.assertIn("every credential has its secret", said.stdout)
+        self.assertEqual(
+            self.exeat("credential", "revoke", "good").returncode, 1)
 
 
 class Kept(Lender):
