@@ -14,8 +14,8 @@
 #include "gateway/proc/loop.h"
 #include "gateway/proc/rundir.h"
 #include "schema/approval.h"
-#include "schema/json.h"
 #include "schema/brokerage.h"
+#include "schema/json.h"
 #include "schema/order.h"
 #include "schema/status.h"
 

@@ -33,7 +33,6 @@ struct desk_order {
 	const struct settings *settings;
 	const struct policies *policies; /* that the run was started with */
 	struct channel *gateway, *audit, *launcher;
-	struct channel *gateway, *audit;
 	struct steward *steward; /* NULL: the run has no credentials */
 };
 

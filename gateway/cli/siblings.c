@@ -598,7 +598,7 @@ open_desk(struct siblings *all, struct problem *reterr)
 		.policies = all->wish->policies,
 		.gateway = all->gateway_channel,
 		.audit = all->audit,
-		.launcher = all->reins };
+		.launcher = all->reins,
 		.steward = all->steward };
 
 	return desk_new(&order, &all->desk, reterr);
