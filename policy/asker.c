@@ -109,7 +109,10 @@ find_program(const struct choice *choice, const uint8_t sha256[EXEMATCH_SHA256],
 		else
 			possible = possible && !c->negated;
 	}
-	if (all.globs != NULL)
+	/* One list more than there are conditions. */
+	if (choice->count >= LIMIT_REGION_CONDITIONS)
+		status = STATUS_FULL;
+	else if (all.globs != NULL)
 		status = possible ? automaton_find(AUTOMATON_TEXTS, all.lists,
 					all.list_count, ret)
 				  : STATUS_NOT_FOUND;
@@ -199,10 +202,11 @@ find_tool(const struct choice *choice, struct automaton_word *ret)
 		    mcpmatch_has_method(mcp, cursor_of_text(MCPMATCH_CALL));
 
 		if (holds && mcp->tool_count > 0) {
-			lists[count++] =
+			lists[count] =
 			    (struct automaton_list){ .paths = mcp->tools,
 				    .count = mcp->tool_count,
 				    .negated = c->negated };
+			count++;
 		} else if (holds == c->negated) {
 			return STATUS_NOT_FOUND;
 		}
@@ -216,26 +220,31 @@ find_method(const struct choice *choice, struct automaton_word *ret)
 {
 	struct automaton_list lists[LIMIT_REGION_CONDITIONS + 1];
 	struct pathmatch call;
-	size_t count = 0;
+	size_t count = 1;
 	int status = pathmatch_init_text(
 	    &call, MCPMATCH_CALL, sizeof(MCPMATCH_CALL) - 1);
 
 	if (status != STATUS_OK)
 		return status;
-	lists[count++] = (struct automaton_list){
+	/* One list more than there are conditions. */
+	if (choice->count >= LIMIT_REGION_CONDITIONS)
+		status = STATUS_FULL;
+	lists[0] = (struct automaton_list){
 		.paths = &call, .count = 1, .negated = true
 	};
 	for (size_t i = 0; i < choice->count && status == STATUS_OK; i++) {
 		const struct condition *c = choice->list[i];
 		const struct mcpmatch *mcp = &c->rule->mcp;
 
-		if (mcp->method_count > 0)
-			lists[count++] =
-			    (struct automaton_list){ .paths = mcp->methods,
-				    .count = mcp->method_count,
-				    .negated = c->negated };
-		else if (!c->negated)
-			status = STATUS_NOT_FOUND;
+		if (mcp->method_count == 0) {
+			if (!c->negated)
+				status = STATUS_NOT_FOUND;
+			continue;
+		}
+		lists[count] = (struct automaton_list){ .paths = mcp->methods,
+			.count = mcp->method_count,
+			.negated = c->negated };
+		count++;
 	}
 	if (status == STATUS_OK)
 		status = automaton_find(AUTOMATON_TEXTS, lists, count, ret);

@@ -474,8 +474,9 @@ review_inner_globs(const struct review *review, const struct claim *claims,
 		     k++) {
 			if ((*left)-- == 0)
 				return false;
-			if (compare_targets(&claims[i], &claims[k]) != 0 &&
-			    (k > i || !is_inner_glob(&claims[k])))
+			/* Two of them are met once, from the first. */
+			if ((k > i || !is_inner_glob(&claims[k])) &&
+			    compare_targets(&claims[i], &claims[k]) != 0)
 				review_pair(review, &claims[i], &claims[k]);
 		}
 	}

@@ -30,6 +30,7 @@ struct entry {
 	char *target;
 	char *methods; /* one, later all of its shape: "GET POST" */
 	char *shape;
+	char *credential; /* or empty */
 	enum way way;
 	uint16_t port; /* 0: a usual one, which needs no word */
 	bool by_name, private_address;
@@ -59,6 +60,7 @@ entry_done(struct entry *entry)
 	free(entry->target);
 	free(entry->methods);
 	free(entry->shape);
+	free(entry->credential);
 }
 
 void
@@ -213,23 +215,27 @@ fill(struct entry *entry, const struct facts *facts)
 		entry->methods = strdup("");
 	}
 	return entry->target != NULL && entry->shape != NULL &&
-	       entry->methods != NULL;
+	       entry->methods != NULL && entry->credential != NULL;
 }
 
 int
-suggest_add(
-    struct suggest *suggest, const struct facts *facts, bool private_address)
+suggest_add(struct suggest *suggest, const struct facts *facts,
+    const struct suggest_way *way)
 {
 	struct entry entry = { .private_address =
-				   facts->by_name && private_address };
+				   facts->by_name && way->private_address,
+		.credential =
+		    strdup(way->credential == NULL ? "" : way->credential) };
 
 	if (suggest->count == suggest->room) {
 		size_t room = suggest->room == 0 ? 64 : 2 * suggest->room;
 		struct entry *list =
 		    reallocarray(suggest->list, room, sizeof(*list));
 
-		if (list == NULL)
+		if (list == NULL) {
+			entry_done(&entry);
 			return STATUS_NO_MEMORY;
+		}
 		suggest->list = list;
 		suggest->room = room;
 	}
@@ -251,7 +257,7 @@ compare_targets(const struct entry *a, const struct entry *b)
 	return strcmp(a->target, b->target);
 }
 
-/* Those of one host, asked in one way, on one port. */
+/* Those of one host, asked in one way, on one port, with one credential. */
 static int
 compare_places(const struct entry *a, const struct entry *b)
 {
@@ -261,7 +267,7 @@ compare_places(const struct entry *a, const struct entry *b)
 		order = (int)a->way - (int)b->way;
 	if (order == 0)
 		order = (int)a->port - (int)b->port;
-	return order;
+	return order == 0 ? strcmp(a->credential, b->credential) : order;
 }
 
 static int
@@ -481,6 +487,7 @@ is_alike(const struct group *a, const struct group *b)
 	if (a->count != b->count || x->by_name != y->by_name ||
 	    x->way != y->way || x->port != y->port ||
 	    x->private_address != y->private_address ||
+	    strcmp(x->credential, y->credential) != 0 ||
 	    strcmp(x->methods, y->methods) != 0)
 		return false;
 	for (size_t i = 0; i < a->count; i++)
@@ -591,6 +598,8 @@ write_way(struct writing *w, const struct group *group)
 		write_methods(w, entry);
 		write_paths(w, group);
 	}
+	if (entry->credential[0] != '\0')
+		json_text(&w->json, "credential", entry->credential);
 	if (entry->private_address)
 		json_bool(&w->json, "private", true);
 }

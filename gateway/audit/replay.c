@@ -17,7 +17,7 @@ static const struct question question = {
 	"SELECT d.host, e.dst_port, e.kind, e.verdict, ifnull(e.tls, -1) AS "
 	"tls, e.verb, e.object, max(ifnull(e.dst_ip, h.dst_ip)) AS dst_ip, "
 	"min(e.ts_us) AS ts_us, count(*) AS times, ifnull(ru.name, r.name) AS "
-	"why "
+	"why, max(cr.name) AS cred "
 	"FROM event e JOIN dst d ON d.id = e.dst_id "
 	/* An intent does not know yet where it will lead: its end does. */
 	"LEFT JOIN (SELECT parent_seq, max(dst_ip) AS dst_ip FROM event "
@@ -26,6 +26,7 @@ static const struct question question = {
 	"ON h.parent_seq = e.seq "
 	"LEFT JOIN sandbox s ON s.id = e.sandbox_id "
 	"LEFT JOIN rule ru ON ru.id = e.rule_id "
+	"LEFT JOIN cred cr ON cr.id = e.cred_id "
 	"LEFT JOIN reason r ON r.id = e.reason "
 	"WHERE (:run = '' OR s.uid = :run) AND e.verdict IN (1, 2, 3) "
 	"AND (e.verdict <> 2 OR e.reason IN (1, 2, 3, 4, 6, 12, 13, 19)) "
@@ -33,13 +34,13 @@ static const struct question question = {
 	"OR (e.kind = 3 AND (e.verdict = 2 OR ifnull(e.tls, 0) < -1 "
 	"OR ifnull(e.l7, -1) = 0)) OR (e.kind = 5 AND e.verdict <> 1)) "
 	"GROUP BY d.host, e.dst_port, e.kind, e.verdict, ifnull(e.tls, -1), "
-	"e.verb, e.object, why "
+	"e.verb, e.object, why, e.cred_id "
 	"ORDER BY d.host, e.dst_port, e.object, e.verb, e.kind, e.verdict, "
 	"why",
 	NULL,
 	"SELECT host, dst_port, kind, verdict, tls, verb, object, "
-	"max(dst_ip), min(ts_us), sum(times), why FROM part "
-	"GROUP BY host, dst_port, kind, verdict, tls, verb, object, why "
+	"max(dst_ip), min(ts_us), sum(times), why, cred FROM part "
+	"GROUP BY host, dst_port, kind, verdict, tls, verb, object, why, cred "
 	"ORDER BY host, dst_port, object, verb, kind, verdict, why"
 };
 
@@ -55,6 +56,7 @@ enum column {
 	COLUMN_TIME,
 	COLUMN_TIMES,
 	COLUMN_WHY,
+	COLUMN_CREDENTIAL,
 	COLUMN_COUNT
 };
 
@@ -165,6 +167,8 @@ read_attempt(const struct query_cell *cells, struct replay_attempt *attempt)
 			  : verdict == VERDICT_ROW_DENY ? REPLAY_DENIED
 							: REPLAY_WOULD_DENY;
 	(void)copy_text(&cells[COLUMN_WHY], attempt->why, sizeof(attempt->why));
+	(void)copy_text(&cells[COLUMN_CREDENTIAL], attempt->credential,
+	    sizeof(attempt->credential));
 	read_address(&cells[COLUMN_ADDRESS], &attempt->led_to);
 	if (!read_host(&cells[COLUMN_HOST], attempt))
 		return false;

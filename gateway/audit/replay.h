@@ -30,6 +30,8 @@ struct replay_attempt {
 	char method[LIMIT_HTTP_METHOD + 1];
 	char host[LIMIT_HOST + 1];
 	struct address led_to; /* or unset */
+	char credential[LIMIT_CREDENTIAL_NAME +
+			1]; /* that went along, or empty */
 	enum replay_answer before;
 	char why[LIMIT_RULE_ID + 1]; /* the rule or the reason of then */
 	int64_t times;

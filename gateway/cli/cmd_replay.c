@@ -252,8 +252,12 @@ on_suggest(const struct replay_attempt *attempt, void *arg)
 {
 	struct suggesting *s = arg;
 	struct facts facts = attempt->facts;
-	bool private = address_is_set(&attempt->led_to) &&
-		       address_kind(&attempt->led_to) != ADDRESS_PUBLIC;
+	const struct suggest_way way = {
+		.private_address =
+		    address_is_set(&attempt->led_to) &&
+		    address_kind(&attempt->led_to) != ADDRESS_PUBLIC,
+		.credential = attempt->credential,
+	};
 
 	/* A name that was only asked for says too little. */
 	if (attempt->before == REPLAY_DENIED || facts.stage == STAGE_NAME)
@@ -262,7 +266,7 @@ on_suggest(const struct replay_attempt *attempt, void *arg)
 	if (facts.protocol == FACT_PROTOCOL_TCP && facts.port == 22)
 		facts.protocol = FACT_PROTOCOL_SSH;
 	s->count++;
-	s->status = suggest_add(s->suggest, &facts, private);
+	s->status = suggest_add(s->suggest, &facts, &way);
 	return s->status == STATUS_OK;
 }
 

@@ -214,6 +214,20 @@ class Replay(unittest.TestCase):
                              ("would_deny", "allow"), change)
             self.assertEqual(change["host"], "up.test")
 
+    def test_what_went_with_a_credential_has_a_rule_of_its_own(self):
+        self.row("http_intent", "allow", "a.test", 443, "GET", "/public")
+        self.row("http_intent", "allow", "a.test", 443, "POST", "/mine")
+        self.db.execute("INSERT INTO cred(id, name, provider, type,"
+                        " bound_hosts) VALUES(1, 'acme', 'x', 'bearer', '')")
+        self.db.execute("UPDATE event SET cred_id = 1 WHERE verb = 'POST'")
+        self.db.commit()
+        text = self.suggest()
+        rules = {rule["path"][0]: rule for rule in json.loads(text)["rules"]}
+        self.assertNotIn("credential", rules["/public"])
+        self.assertEqual(rules["/mine"]["credential"], "acme")
+        policy = self.write("s.json", text)
+        self.assertEqual(self.exeat("check", policy)[0], 0)
+
     def test_nothing_asked_suggests_nothing(self):
         policy = self.write("s.json", self.suggest("--run", "run-b"))
         with open(policy) as text:
