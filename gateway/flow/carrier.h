@@ -35,7 +35,16 @@ struct carrier_key {
 	const struct outside *trust; /* NULL: in the clear */
 };
 
+/* What a request wants of a connection. */
+enum carrier_need {
+	CARRIER_ANY,
+	CARRIER_HTTP1, /* all of it: protocols are switched on it */
+	CARRIER_SWITCH /* that, or a stream that can switch (RFC 8441) */
+};
+
 struct carrier_ops {
+	/* HTTP/2: whether streams can switch protocols. */
+	bool (*takes_connect)(const struct carrier *carrier);
 	/* HTTP/2: whether one more request fits beside the others. */
 	bool (*has_room)(const struct carrier *carrier);
 	/* A leg for one more request; NULL when it is over, and dropped. */

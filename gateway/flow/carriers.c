@@ -129,36 +129,37 @@ matches(const struct carrier_key *a, const struct carrier_key *b)
 
 static bool
 may_serve(const struct carrier *carrier, const struct carrier_key *key,
-    const struct flow *flow, bool http1_only)
+    const struct flow *flow, enum carrier_need need)
 {
 	if (carrier->retired ||
 	    (carrier->holder != NULL && carrier->holder != flow))
 		return false;
-	if (http1_only && carrier->version == MESSAGE_HTTP_2)
+	if (need != CARRIER_ANY && carrier->version == MESSAGE_HTTP_2 &&
+	    (need == CARRIER_HTTP1 || !carrier->ops->takes_connect(carrier)))
 		return false;
 	return matches(&carrier->key, key);
 }
 
 struct carrier *
 carriers_find(struct carriers *carriers, const struct carrier_key *key,
-    const struct flow *flow, bool http1_only)
+    const struct flow *flow, enum carrier_need need)
 {
 	struct carrier *carrier = flow->carrier;
 
 	if (carrier != NULL && carrier->resting &&
-	    may_serve(carrier, key, flow, http1_only))
+	    may_serve(carrier, key, flow, need))
 		return carrier;
 	TAILQ_FOREACH(carrier, &carriers->all, next) {
 		if (carrier->version != MESSAGE_HTTP_2)
 			break;
-		if (may_serve(carrier, key, flow, http1_only) &&
+		if (may_serve(carrier, key, flow, need) &&
 		    carrier->ops->has_room(carrier))
 			return carrier;
 	}
 	/* The one that has just been used is the least likely to be dead. */
 	TAILQ_FOREACH_REVERSE(
 	    carrier, &carriers->loose, carrier_list, next_resting)
-	if (may_serve(carrier, key, flow, http1_only))
+	if (may_serve(carrier, key, flow, need))
 		return carrier;
 	return NULL;
 }

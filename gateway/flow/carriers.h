@@ -42,12 +42,11 @@ struct carrier *carriers_add(struct carriers *carriers,
     const struct endpoint *to) MUST_CHECK;
 
 /*
- * One that could serve a flow now, or NULL; its own first.  With http1_only
- * one that could switch protocols.
+ * One that could serve a flow now, or NULL; its own first.
  */
 struct carrier *carriers_find(struct carriers *carriers,
-    const struct carrier_key *key, const struct flow *flow, bool http1_only)
-    MUST_CHECK;
+    const struct carrier_key *key, const struct flow *flow,
+    enum carrier_need need) MUST_CHECK;
 
 /* Nobody but this flow may have it while it rests; for HTTP/1.1. */
 void carriers_hold(struct carrier *carrier, struct flow *flow);

@@ -5,6 +5,7 @@
 #include "gateway/flow/exchange.h"
 #include "gateway/flow/leg.h"
 #include "gateway/flow/plane.h"
+#include "gateway/flow/upgrade.h"
 #include "gateway/proc/loop.h"
 #include "gateway/proto/http1.h"
 #include "gateway/proto/http1_body.h"
@@ -32,6 +33,7 @@ struct h1_client {
 
 	char method[LIMIT_HTTP_METHOD + 1];
 	bool may_switch; /* the request asked for another protocol */
+	char key[UPGRADE_KEY]; /* of ours, for a client that has none; or "" */
 	enum message_framing sending; /* of the request's body */
 	struct http1_body body; /* of the answer */
 	bool keep_alive;
@@ -118,6 +120,19 @@ end_body(struct h1_client *client, const struct header *trailers)
 	exchange_end(client->leg.exchange, &client->leg, trailers);
 }
 
+/* A client with a key of its own looks for itself. */
+static bool
+is_proven(const struct h1_client *client, const struct response *response)
+{
+	struct cursor accept;
+
+	if (client->key[0] == '\0')
+		return true;
+	return header_find(
+		   &response->header, "Sec-WebSocket-Accept", &accept) &&
+	       upgrade_is_proven(client->key, accept);
+}
+
 static bool
 read_head(struct h1_client *client)
 {
@@ -135,7 +150,8 @@ read_head(struct h1_client *client)
 		break;
 	}
 	/* Nobody asked: it would be a tunnel that no rule has judged. */
-	if (response.status == 101 && !client->may_switch)
+	if (response.status == 101 &&
+	    (!client->may_switch || !is_proven(client, &response)))
 		return fail(client, REASON_UPSTREAM_MALFORMED);
 	if (!response_is_interim(&response)) {
 		client->state = H1_CLIENT_BODY;
@@ -280,13 +296,31 @@ on_ready(void *arg)
 		exchange_flush(client->leg.exchange);
 }
 
+/* HTTP/2 has no handshake of its own to prove (RFC 8441 section 5). */
+static bool
+needs_key(const struct request *head)
+{
+	return head->version == MESSAGE_HTTP_2 &&
+	       header_is(head->upgrade, "websocket");
+}
+
 static bool
 request(struct leg *leg, const struct leg_request *request)
 {
 	struct h1_client *client = (struct h1_client *)leg;
 	struct cursor_writer out = conduit_writer(client->conduit);
 	const struct request *head = request->head;
+	struct request proving;
 
+	client->key[0] = '\0';
+	if (needs_key(head)) {
+		proving = *head;
+		if (upgrade_key(client->key) != STATUS_OK ||
+		    header_set(&proving.header, "Sec-WebSocket-Key",
+			cursor_of_text(client->key)) != STATUS_OK)
+			return false;
+		head = &proving;
+	}
 	http1_request_write(head, request->path,
 	    head->upgrade.left > 0 ? HTTP1_UPGRADE : HTTP1_KEEP, &out);
 	if (!cursor_written(&out))

@@ -257,6 +257,12 @@ has_room(const struct carrier *carrier)
 	return h2_has_room(&of(carrier)->h2);
 }
 
+static bool
+takes_connect(const struct carrier *carrier)
+{
+	return h2_takes_connect(&of(carrier)->h2);
+}
+
 static struct leg *
 open_it(struct carrier *carrier, const struct request *head)
 {
@@ -280,6 +286,7 @@ open_it(struct carrier *carrier, const struct request *head)
 }
 
 static const struct carrier_ops carrier_ops = {
+	.takes_connect = takes_connect,
 	.has_room = has_room,
 	.open = open_it,
 	.close = close_it,

@@ -63,6 +63,10 @@ respond(struct leg *leg, const struct response *response)
 		copy.body.framing = MESSAGE_CHUNKED;
 		(void)header_drop(&copy.header, "sec-websocket-accept");
 	}
+	/* Not switched, and a success all the same, would be taken for one. */
+	if (response->status >= 200 && response->status < 300 &&
+	    stream->request != NULL && stream->request->head.upgrade.left > 0)
+		return false;
 	has_body =
 	    copy.body.framing != MESSAGE_NO_BODY &&
 	    (copy.body.framing != MESSAGE_LENGTH || copy.body.length > 0);

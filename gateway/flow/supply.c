@@ -47,11 +47,14 @@ key_of(struct flow *flow, struct carrier_key *ret)
 	return flow->protocol != SNIFF_TLS || ret->trust != NULL;
 }
 
-/* A switch of protocols takes a whole connection of HTTP/1.1. */
-static bool
-needs_http1(const struct request *request)
+/* An upgrade of HTTP/1.1 has no other form; one of HTTP/2 has both. */
+static enum carrier_need
+need_of(const struct request *request)
 {
-	return request->upgrade.left > 0;
+	if (request->upgrade.left == 0)
+		return CARRIER_ANY;
+	return request->version == MESSAGE_HTTP_2 ? CARRIER_SWITCH
+						  : CARRIER_HTTP1;
 }
 
 /* One HTTP/1.1 client, one connection; streams take what there is. */
@@ -74,7 +77,7 @@ supply_find(struct flow *flow, const struct request *request)
 		return NULL;
 	/* One that proves dead is gone from the list. */
 	while ((carrier = carriers_find(
-		    carriers, &key, flow, needs_http1(request))) != NULL) {
+		    carriers, &key, flow, need_of(request))) != NULL) {
 		leg = carrier->ops->open(carrier, request);
 		if (leg == NULL)
 			continue;
@@ -93,7 +96,7 @@ supply_reserve(struct flow *flow)
 
 	if (!key_of(flow, &key))
 		return NULL;
-	carrier = carriers_find(flow->plane->carriers, &key, flow, false);
+	carrier = carriers_find(flow->plane->carriers, &key, flow, CARRIER_ANY);
 	if (carrier == NULL)
 		return NULL;
 	hold(flow, carrier);
@@ -153,7 +156,8 @@ supply_connect(
 	supply->flow = flow;
 	supply->request = request;
 	supply->connecting = upstream_connect(flow,
-	    upstream_kind(flow, needs_http1(request)), on_connected, supply);
+	    upstream_kind(flow, request->upgrade.left > 0), on_connected,
+	    supply);
 	return supply->connecting != NULL;
 }
 

@@ -2,7 +2,7 @@
  * An origin that speaks HTTP/2, with TLS or without, and HTTP/1.1 where it is
  * told to.  Says its port, then a line of JSON for each request it has seen.
  *
- * node http2_origin.js {tls|clear} {h2|both|http1} CERT KEY
+ * node http2_origin.js {tls|clear} {h2|switch|both|http1} CERT KEY
  */
 const http2 = require('http2');
 const https = require('https');
@@ -77,8 +77,36 @@ const files = kind === 'tls' ?
 let server;
 if (kind === 'clear') server = http2.createServer();
 else if (versions === 'http1') server = https.createServer(files);
-else server = http2.createSecureServer(
-  { ...files, allowHTTP1: versions === 'both' });
+else server = http2.createSecureServer({ ...files,
+  allowHTTP1: versions === 'both',
+  settings: { enableConnectProtocol: versions === 'switch' } });
 server.on('request', on_request);
+
+// WebSocket: bytes right behind the handshake, then an echo of bytes.
+server.on('upgrade', (req, socket) => {
+  if (req.url === '/plain') {
+    socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno');
+    return;
+  }
+  const proof = require('crypto').createHash('sha1').update(
+    req.headers['sec-websocket-key'] +
+    '258EAFA5-E914-47DA-95CA-C5AB0DC85B11').digest('base64');
+  console.log(JSON.stringify({ path: req.url, upgrade: req.headers.upgrade,
+    version: req.httpVersion }));
+  socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n' +
+    'Connection: Upgrade\r\nSec-WebSocket-Accept: ' +
+    (req.url === '/unproven' ? 'x' : proof) + '\r\n\r\n\x81\x02hi', 'latin1');
+  socket.pipe(socket);
+  socket.on('error', () => {});
+});
+server.on('connect', (req, res) => {
+  const stream = res.stream;
+  console.log(JSON.stringify({ path: req.url, version: '2.0',
+    upgrade: req.headers[':protocol'] }));
+  stream.respond({ ':status': 200 });
+  stream.write('\x81\x02hi', 'latin1');
+  stream.pipe(stream);
+  stream.on('error', () => {});
+});
 server.on('sessionError', () => {});
 server.listen(0, '127.0.0.1', () => console.log(server.address().port));

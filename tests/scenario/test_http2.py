@@ -290,6 +290,93 @@ class Http2(world.World):
         self.assertTrue(out.startswith("200 7 POST https://api.test"), out)
         self.assertEqual(origin.heard, [])
 
+    SWITCH = """
+        const s = http2.connect(url);
+        s.on('remoteSettings', settings => {
+          if (!settings.enableConnectProtocol) {
+            console.log('not offered'); s.destroy(); return; }
+          const r = s.request({':method': 'CONNECT', ':path': '%s',
+            ':protocol': 'websocket', 'sec-websocket-version': '13'});
+          let got = '';
+          r.on('error', () => {});
+          r.on('response', h => {
+            got = h[':status'] + ' ';
+            if (h[':status'] === 200) r.write('ping'); });
+          r.on('data', d => { got += d.toString('latin1');
+            if (got.endsWith('ping')) r.end(); });
+          r.on('close', () => { console.log(got); s.destroy(); });
+        });"""
+
+    def test_websocket_over_http2_reaches_either_version(self):
+        # S01, S03, S04
+        for versions in ("switch", "http1", "both"):
+            origin = NodeOrigin(self, versions=versions)
+            out = self.node_client(self.api(origin), self.SWITCH % "/chat",
+                                   origin.port)
+            self.assertEqual(out, "200 \x81\x02hiping", versions)
+            self.assertEqual("websocket", origin.heard[-1]["upgrade"])
+            self.assertEqual("2.0" if versions == "switch" else "1.1",
+                             origin.heard[-1]["version"])
+            rows = self.rows("kind = 'http' AND status = 101")
+            self.assertEqual(rows[-1]["verb"], "GET")
+
+    def test_what_does_not_switch_is_no_websocket(self):
+        origin = NodeOrigin(self, versions="http1")
+        for path in ("/unproven", "/plain"):
+            out = self.node_client(self.api(origin), self.SWITCH % path,
+                                   origin.port)
+            self.assertTrue(out.startswith("502 "), out)
+
+    def test_websocket_that_no_rule_allows_is_refused(self):
+        origin = NodeOrigin(self, versions="switch")
+        rules = self.api(origin)
+        rules[0]["access"] = "write"
+        out = self.node_client(rules, self.SWITCH % "/chat", origin.port)
+        self.assertTrue(out.startswith("403 "), out)
+        self.assertEqual(origin.heard, [])
+
+    def test_grpc_both_ways_with_trailers(self):
+        server = subprocess.Popen(
+            ["/usr/bin/python3", "-I", os.path.join(HERE, "grpc_origin.py"),
+             os.path.join(self.shared, "origin.pem"),
+             os.path.join(self.shared, "origin.key")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.stdin.close)
+        said = server.stdout.readline()
+        if not said:
+            self.skipTest("python3-grpcio is not here")
+        port = int(said)
+        rules = [{"id": "api", "host": ["api.test"], "port": [port],
+                  "resolve": "127.0.0.1", "private": True, "access": "any",
+                  "upstream_ca": os.path.join(self.shared, "ca.pem")},
+                 {"id": "no", "host": ["api.test"], "port": [port],
+                  "path": ["/test.Echo/Secret"], "action": "deny"}]
+        out = self.box(rules, """
+import grpc
+with open("/etc/ssl/certs/ca-certificates.crt", "rb") as roots:
+    creds = grpc.ssl_channel_credentials(roots.read())
+same = lambda data: data
+with grpc.secure_channel("api.test:" + words[0], creds) as channel:
+    call = channel.unary_unary("/test.Echo/One", same, same)
+    answer, info = call.with_call(b"x" * 100000, timeout=30)
+    print(len(answer), dict(info.trailing_metadata()).get("x-sum"))
+    many = channel.stream_stream("/test.Echo/Many", same, same)
+    print([len(piece) for piece in
+           many((b"y" * n for n in range(5)), timeout=30)])
+    for name in ("Fail", "Secret"):
+        try:
+            channel.unary_unary("/test.Echo/" + name, same, same)(
+                b"", timeout=30)
+        except grpc.RpcError as error:
+            print(error.code().name, error.details()[:40])
+""", port)
+        self.assertEqual(out.split("\n"), [
+            "100000 100000", "[0, 1, 2, 3, 4]", "NOT_FOUND nothing here",
+            "PERMISSION_DENIED " +
+            ("POST https://api.test:%d/test.Echo/Secret" % port)[:40]])
+
     def test_h2load_and_nghttp_are_served(self):
         origin = NodeOrigin(self)
         url = "https://api.test:%d/hello" % origin.port
