@@ -862,8 +862,12 @@ may_retry(const struct exchange *exchange, enum reason reason)
 {
 	const struct leg *client = exchange->client;
 
-	if (!exchange->reused || exchange->retried ||
-	    reason != REASON_UPSTREAM_RESET)
+	if (exchange->retried || reason != REASON_UPSTREAM_RESET)
+		return false;
+	/* Who has not looked at it says so (RFC 9113 section 8.7). */
+	if (client->unprocessed)
+		return !has_body(exchange->request);
+	if (!exchange->reused)
 		return false;
 	/* Nothing was sent yet: then it is no second time. */
 	if (exchange->state == EXCHANGE_RECORDING)

@@ -332,6 +332,11 @@ on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 		break_off(h2, H2_ENHANCE_YOUR_CALM);
 		return 0;
 	}
+	/* We said that we want none. */
+	if (frame->hd.type == NGHTTP2_PUSH_PROMISE) {
+		break_off(h2, H2_PROTOCOL_ERROR);
+		return 0;
+	}
 	if (frame->hd.stream_id == 0)
 		return 0;
 	stream = stream_of(h2, frame->hd.stream_id);
@@ -553,12 +558,9 @@ receive(struct h2 *h2)
 	input = conduit_input(h2->conduit);
 	taken = nghttp2_session_mem_recv(h2->session, input.at, input.left);
 	if (taken < 0) {
-		/* nghttp2 has a GOAWAY ready for what it names itself. */
-		if (nghttp2_session_want_write(h2->session) == 0)
-			(void)nghttp2_session_terminate_session(
-			    h2->session, taken == NGHTTP2_ERR_FLOODED
-					     ? NGHTTP2_ENHANCE_YOUR_CALM
-					     : NGHTTP2_PROTOCOL_ERROR);
+		(void)nghttp2_session_terminate_session(h2->session,
+		    taken == NGHTTP2_ERR_FLOODED ? NGHTTP2_ENHANCE_YOUR_CALM
+						 : NGHTTP2_PROTOCOL_ERROR);
 		h2->settled = true;
 		conduit_eat(h2->conduit, input.left);
 		return false;
@@ -727,6 +729,7 @@ h2_init(struct h2 *h2, const struct h2_side *side, struct plane *plane,
 {
 	h2->side = side;
 	h2->plane = plane;
+	h2->counted_us = clock_monotonic_us();
 	h2->sending = (struct loop_deferred){ .call = send_now, .arg = h2 };
 	TAILQ_INIT(&h2->streams);
 	h2->conduit = conduit_new(plane, stream, on_ready, h2);

@@ -3,6 +3,7 @@
 sides.  What a client breaks never reaches an origin; what an origin breaks is
 told to the client as such, or breaks off.
 """
+import base64
 import os
 import struct
 import sys
@@ -13,7 +14,7 @@ from frames import (ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY,
                     HEADERS, PADDED, PING, PREFACE, PRIORITY, PUSH_PROMISE,
                     RST_STREAM, SETTINGS, WINDOW_UPDATE, block, frame, head,
                     parse, verdict)
-from world import Story, main
+from world import Story, main, until
 
 NO, PROTOCOL, FLOW, CLOSED, SIZE, COMPRESSION, CALM = 0, 1, 3, 5, 6, 9, 11
 BOTH = END_STREAM | END_HEADERS
@@ -182,11 +183,13 @@ class Frames(Story):
         flood = b"".join(
             frame(HEADERS, END_HEADERS, i, head(authority, method=b"get")) +
             frame(RST_STREAM, 0, i, u32) for i in range(1, 2401, 2))
-        client.start("send", data=__import__("base64").b64encode(
-            flood).decode())
+        client.start("send", data=base64.b64encode(flood).decode())
         answer, _ = client.rest()
         client.close()
-        self.assertEqual(("goaway", CALM), verdict(answer))
+        # nghttp2 counts too, and calls it an internal error.
+        self.assertIn(verdict(answer), [("goaway", CALM), ("goaway", 2)])
+        until("the end", lambda: any(
+            row["kind"] == "flow_end" for row in self.audit.of(host)))
         asked = len([row for row in self.audit.of(host)
                      if row["kind"] == "http"])
         self.assertLessEqual(asked, 1002)
@@ -206,7 +209,7 @@ class Frames(Story):
             peer.read(int.from_bytes(start[:3], "big"))
             if start[3] == HEADERS:
                 stream = int.from_bytes(start[5:9], "big")
-        peer.send(frame(SETTINGS, 0, 0))
+        peer.send(frame(SETTINGS, 0, 0) + frame(SETTINGS, ACK, 0))
         return host, client, peer, stream
 
     def test_answers_that_are_none_are_told_as_such(self):
@@ -241,7 +244,6 @@ class Frames(Story):
                     peer = self.accept(self.clear)
                     peer.read(len(PREFACE))
                     peer.close()
-                    self.counts(0)
                 self.assertIn(b'"status":502', client.until(b"}\n").data)
                 client.close()
                 rows = self.rows_of(host, 3)
