@@ -46,7 +46,8 @@ class Examples(unittest.TestCase):
         names = sorted(name[:-5] for name in os.listdir(FOLDER)
                        if name.endswith(".json"))
         self.assertEqual(names, ["ci-job", "coding-agent", "data-job",
-                                 "locked-down", "research"])
+                                 "locked-down", "mcp-tools",
+                                 "research"])
         for name in names:
             stem = os.path.join(FOLDER, name)
             code, out, err = self.exeat(
