@@ -18,6 +18,7 @@ extern const struct sqltext sqltext_rollup[];
 extern const struct sqltext sqltext_seal[];
 extern const struct sqltext sqltext_questions[];
 extern const struct sqltext sqltext_report[];
+extern const struct sqltext sqltext_fleet[]; /* for PostgreSQL */
 extern const struct sqltext sqltext_style[]; /* the one style sheet */
 
 #endif

@@ -11,6 +11,7 @@
 #include "gateway/cli/inquiry.h"
 #include "gateway/cli/page.h"
 #include "gateway/cli/print.h"
+#include "gateway/cli/shipping.h"
 #include "gateway/proc/clock.h"
 #include "schema/limits.h"
 #include "schema/status.h"
@@ -37,6 +38,8 @@ static const char usage[] =
     "       exeat audit checkpoint             the newest signed checkpoint\n"
     "       exeat audit prove SEQ              one row, for who has no "
     "database\n"
+    "       exeat audit ship --to WHERE        all rows to a fleet's "
+    "PostgreSQL\n"
     "       exeat audit export [-f]            all rows, for other "
     "programs\n"
     "\n"
@@ -597,6 +600,8 @@ run(int argc, char **argv)
 		(void)fputs(usage, stdout);
 		return COMMAND_OK;
 	}
+	if (strcmp(argv[1], "ship") == 0)
+		return shipping_run(argc - 1, argv + 1);
 	for (size_t i = 0; i < sizeof(subcommands) / sizeof(subcommands[0]);
 	     i++)
 		if (strcmp(argv[1], subcommands[i].name) == 0)

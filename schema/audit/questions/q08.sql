@@ -11,7 +11,7 @@ pairs AS (
     avg(bytes_out) AS size,
     sqrt(max(0, avg(1.0 * bytes_out * bytes_out) -
       avg(bytes_out) * avg(bytes_out))) AS size_deviation
-  FROM gaps GROUP BY 1, 2 HAVING n >= 20)
+  FROM gaps GROUP BY 1, 2 HAVING count(gap) >= 20)
 SELECT s.uid, d.host, n, round(mean, 1) AS period_s,
   round(deviation / mean, 3) AS jitter,
   round(size_deviation / max(size, 1), 3) AS size_jitter

@@ -7,7 +7,7 @@ FROM event e
 JOIN sandbox s ON s.id=e.sandbox_id
 WHERE e.ts_us BETWEEN :t0 AND :t1
 GROUP BY 1
-HAVING denied_hosts>=5
+HAVING count(DISTINCT CASE WHEN e.verdict=2 THEN e.dst_id END)>=5
 ORDER BY denied_hosts DESC LIMIT min(:top, 100);
 -- part
 SELECT s.uid, d.host, e.verdict, min(e.ts_us) first, max(e.ts_us) last

@@ -6,7 +6,7 @@ JOIN dst d ON d.id=e.dst_id
 JOIN sandbox s ON s.id=e.sandbox_id
 WHERE e.kind=5 AND e.ts_us BETWEEN :t0 AND :t1
 GROUP BY 1, 2
-HAVING names>=100 OR longest>=100
+HAVING count(DISTINCT d.host)>=100 OR max(length(d.host))>=100
 ORDER BY names DESC;
 -- part
 SELECT s.uid, d.reg_domain, d.host, count(*) q
