@@ -155,6 +155,10 @@
 #define LIMIT_PIDS 1048576 /* past this a limit means nothing */
 #define LIMIT_OPEN_FILES 1048576
 #define LIMIT_GUESTS 64 /* programs that exeat exec sent into one run */
+#define LIMIT_CLAIM_PATH 512 /* of a program that is recorded */
+#define LIMIT_CLAIM_BYTES 4096 /* of its command line */
+#define LIMIT_EXEC_PROGRAMS 4096 /* processes whose program is remembered */
+#define LIMIT_EXEC_PROBES 16 /* places where one is looked for */
 #define LIMIT_CPU_THOUSANDTHS 4096000 /* more processors than Linux takes */
 #define LIMIT_ETC_BYTES 1048576 /* one file copied into the view's /etc */
 #define LIMIT_AUTHORITY_PEM 8192 /* one certificate of P-256 has 700 */

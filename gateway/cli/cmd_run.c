@@ -45,6 +45,7 @@ static const char usage[] =
     "                        pids=512, open-files=4096, file-size=1GiB,\n"
     "                        workspace=10GiB, tmp=1GiB; idle=10m ends what\n"
     "                        does nothing, grace=5s is what it gets then\n"
+    "  --no-exec-record      do not write down which programs it executes\n"
     "  --best-effort         a limit that this machine cannot keep is told in\n"
     "                        the result, and is no error\n"
     "  --credentials FILE    what rules with \"credential\" put into "

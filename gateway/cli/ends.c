@@ -19,11 +19,12 @@ make(int *ret_first, int *ret_second)
 }
 
 int
-ends_make(bool broker, struct ends *ret)
+ends_make(bool broker, bool recorder, struct ends *ret)
 {
 	int status;
 
-	*ret = (struct ends){ -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 };
+	*ret = (struct ends){ -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+		-1, -1 };
 	status = make(&ret->ours, &ret->gateway);
 	if (status == STATUS_OK)
 		status = make(&ret->handoff, &ret->launcher);
@@ -31,6 +32,8 @@ ends_make(bool broker, struct ends *ret)
 		status = make(&ret->producer, &ret->writer);
 	if (status == STATUS_OK)
 		status = make(&ret->reins, &ret->bit);
+	if (status == STATUS_OK && recorder)
+		status = make(&ret->recorder, &ret->reader);
 	if (status == STATUS_OK && broker)
 		status = make(&ret->borrower, &ret->lender);
 	if (status == STATUS_OK && broker)
@@ -44,7 +47,7 @@ ends_done(struct ends *ends)
 	const int all[] = { ends->ours, ends->gateway, ends->launcher,
 		ends->handoff, ends->producer, ends->writer, ends->reins,
 		ends->bit, ends->borrower, ends->lender, ends->witness,
-		ends->notary };
+		ends->notary, ends->recorder, ends->reader };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i] >= 0)

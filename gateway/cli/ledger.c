@@ -135,6 +135,12 @@ send_producer(struct channel *audit, enum event_role role, int producer)
 }
 
 int
+ledger_add_launcher(struct channel *audit, int producer)
+{
+	return send_producer(audit, EVENT_ROLE_LAUNCHER, producer);
+}
+
+int
 ledger_open(struct channel *audit, const struct ledger_name *name,
     const struct task *task, const struct settings *settings,
     const struct policies *policies, int producer, int notary)

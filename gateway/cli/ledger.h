@@ -35,6 +35,9 @@ int ledger_open(struct channel *audit, const struct ledger_name *name,
     const struct task *task, const struct settings *settings,
     const struct policies *policies, int producer, int notary) MUST_CHECK;
 
+/* The launcher's channel; producer stays the caller's. */
+int ledger_add_launcher(struct channel *audit, int producer) MUST_CHECK;
+
 /* end is one of the words of a launcher's result. */
 int ledger_close(struct channel *audit, int code, const char *end) MUST_CHECK;
 

@@ -226,8 +226,8 @@ start_launcher(struct siblings *all, struct ends *ends, struct problem *reterr)
 		.envp = program_environment,
 		.fds = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO,
 		    all->wish->plan_fd, ends->launcher, all->wish->result_fd,
-		    ends->bit },
-		.count = 7,
+		    ends->bit, ends->recorder },
+		.count = 8,
 		.dies_with_parent = true };
 
 	if (status != STATUS_OK)
@@ -623,12 +623,16 @@ open_run(struct siblings *all, struct ends *ends, struct problem *reterr)
 	/* Only the others may hold their ends, or nobody sees them close. */
 	(void)close(steal_fd(&ends->launcher));
 	(void)close(steal_fd(&ends->bit));
+	if (ends->recorder >= 0)
+		(void)close(steal_fd(&ends->recorder));
 	if (status == STATUS_OK)
 		status = connect_audit(all, reterr);
 	if (status != STATUS_OK)
 		return status;
 	if (ledger_open(all->audit, wish->name, wish->task, wish->settings,
-		wish->policies, ends->writer, ends->notary) != STATUS_OK)
+		wish->policies, ends->writer, ends->notary) != STATUS_OK ||
+	    (ends->reader >= 0 &&
+		ledger_add_launcher(all->audit, ends->reader) != STATUS_OK))
 		return problem_set(
 		    reterr, "the audit writer does not take the run");
 	return open_desk(all, reterr);
@@ -686,7 +690,8 @@ siblings_run(const struct siblings_wish *wish, struct siblings_ending *ret)
 		release(&all);
 		return;
 	}
-	status = ends_make(needs_broker(wish), &ends);
+	status =
+	    ends_make(needs_broker(wish), !wish->task->no_exec_record, &ends);
 	if (status != STATUS_OK)
 		(void)problem_errno(&problem, "cannot make a channel");
 	if (status == STATUS_OK)

@@ -84,6 +84,16 @@ take_best_effort(struct task *task, const char *value, struct problem *reterr)
 	return STATUS_OK;
 }
 
+static int
+take_no_exec_record(
+    struct task *task, const char *value, struct problem *reterr)
+{
+	(void)value;
+	(void)reterr;
+	task->no_exec_record = true;
+	return STATUS_OK;
+}
+
 /* What stands between colons: SOURCE, then AT, then ro or rw. */
 struct mount_words {
 	char source[PLACE_PATH_MAX], at[PLACE_PATH_MAX];
@@ -209,6 +219,7 @@ static const struct option options[] = {
 	{ "--timeout", true, take_timeout },
 	{ "--limit", true, take_limit },
 	{ "--best-effort", false, take_best_effort },
+	{ "--no-exec-record", false, take_no_exec_record },
 	{ "--proxy-env", false, take_proxy_env },
 	{ "--observe", false, take_observe },
 	{ "--quiet", false, take_quiet },
@@ -513,6 +524,8 @@ task_plan(const struct task *task, const char *run, char **ret,
 
 	/* Jansson takes NULL for a value as a failure of its own. */
 	if (share_plan(&task->share, plan) &&
+	    json_object_set_new(plan, "record_exec",
+		json_boolean(!task->no_exec_record)) == 0 &&
 	    json_object_set_new(plan, "command", plan_command(task)) == 0 &&
 	    json_object_set_new(plan, "env", plan_variables(task)) == 0 &&
 	    json_object_set_new(plan, "mounts", plan_mounts(task)) == 0)

@@ -40,6 +40,7 @@ struct task {
 	struct share share;
 	bool proxy_env; /* programs are told of the gateway's proxy */
 	bool observe; /* refuse nothing that a rule would */
+	bool no_exec_record; /* programs are not written down */
 	bool quiet, help;
 };
 

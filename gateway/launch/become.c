@@ -53,9 +53,46 @@ drop_privileges(const struct become *become, struct problem *reterr)
 	return privs_drop(reterr);
 }
 
+/* One who records above us tells it where it is wanted, too. */
+static int
+tell_outer(const struct become *become)
+{
+	struct report report = { .kind = REPORT_DEGRADED,
+		.stage = STAGE_SYSCALLS };
+
+	(void)problem_set(&report.problem,
+	    "programs are recorded by the sandbox around this one");
+	return report_send(become->control, &report, NULL);
+}
+
+static int
+filter_and_tell(const struct become *become, struct problem *reterr)
+{
+	struct report report = { .kind = REPORT_RECORDER,
+		.stage = STAGE_SYSCALLS };
+	int listener = -1, status;
+
+	status = syscalls_filter_told(
+	    become->plan->nested, become->plan->ptrace, &listener, reterr);
+	if (status == STATUS_REFUSED) {
+		status = tell_outer(become);
+		if (status == STATUS_OK)
+			status = syscalls_filter(
+			    become->plan->nested, become->plan->ptrace, reterr);
+		return status;
+	}
+	if (status != STATUS_OK)
+		return status;
+	status = report_send(become->control, &report, &listener);
+	(void)close(listener);
+	return status;
+}
+
 static int
 filter_syscalls(const struct become *become, struct problem *reterr)
 {
+	if (become->control >= 0 && become->plan->record_exec)
+		return filter_and_tell(become, reterr);
 	return syscalls_filter(
 	    become->plan->nested, become->plan->ptrace, reterr);
 }

@@ -20,6 +20,7 @@ struct become {
 	const char *cwd;
 	char *const *argv; /* ends in NULL */
 	struct environment environment;
+	int control; /* where the listener for its execve goes; -1: none */
 };
 
 /* On failure *ret_stage says which step it was. */

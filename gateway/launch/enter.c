@@ -374,7 +374,8 @@ run_command(struct entry *entry)
 		.bounds = entry->bounds,
 		.cwd = entry->plan->cwd,
 		.argv = (char **)unconst(entry->plan->command),
-		.environment = entry->environment };
+		.environment = entry->environment,
+		.control = entry->control };
 	struct problem problem = { 0 };
 	enum stage stage;
 	char byte;
@@ -455,8 +456,8 @@ start_inside(struct entry *entry, struct entered *entered, int control,
 	if (child.pid == 0) {
 		entry->control = control;
 		(void)close(entered->control);
-		/* The launcher's: plan, gateway, result, parent. */
-		(void)close_range(3, 6, 0);
+		/* The launcher's: plan, gateway, result, parent, audit. */
+		(void)close_range(3, 7, 0);
 		run_inside(entry);
 		_exit(OUTCOME_CODE_FAILED);
 	}

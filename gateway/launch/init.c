@@ -37,13 +37,16 @@ int
 init_follow(int control)
 {
 	struct pollfd other = { .fd = control };
+	int ready;
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
 		return STATUS_SYSTEM;
-	if (poll(&other, 1, 0) != 0 &&
-	    (other.revents & (POLLHUP | POLLERR)) != 0)
-		return STATUS_CLOSED;
-	return STATUS_OK;
+	ready = poll(&other, 1, 0);
+	/* Who cannot wait could not be init either. */
+	if (ready < 0)
+		return STATUS_SYSTEM;
+	return (other.revents & (POLLHUP | POLLERR)) != 0 ? STATUS_CLOSED
+							  : STATUS_OK;
 }
 
 int

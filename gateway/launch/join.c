@@ -229,6 +229,7 @@ start(struct join *join, struct joined *joined, struct problem *reterr)
 	}
 	if (joined->pid == 0) {
 		join->control = pair[1];
+		join->become.control = pair[1];
 		run_inside(join);
 	}
 	(void)close(pair[1]);

@@ -136,6 +136,7 @@ put_outcome(struct json *j, const struct outcome *outcome)
 	}
 	json_number(j, "wall_ms", outcome->wall_ms);
 	put_usage(j, outcome);
+	json_number(j, "execs", (int64_t)outcome->execs);
 	json_text(j, "network_mode", "tproxy");
 	put_list(j, "hidden_files", outcome->hidden, outcome->hidden_count);
 	put_list(j, "degraded", outcome->degraded, outcome->degraded_count);

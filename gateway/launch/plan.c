@@ -34,6 +34,7 @@ static const struct key top_keys[] = {
 	{ "idle_ms", JSON_INTEGER, false, false },
 	{ "grace_ms", JSON_INTEGER, false, false },
 	{ "terminal", JSON_TRUE, false, false },
+	{ "record_exec", JSON_TRUE, false, false },
 	{ "network", JSON_OBJECT, false, false },
 	{ "nested", JSON_TRUE, false, false },
 	{ "ptrace", JSON_TRUE, false, false },
@@ -564,6 +565,7 @@ read_names(json_t *root, struct plan *plan, struct problem *reterr)
 	plan->nested = bool_of(root, "nested", false);
 	plan->ptrace = bool_of(root, "ptrace", true);
 	plan->terminal = bool_of(root, "terminal", true);
+	plan->record_exec = bool_of(root, "record_exec", false);
 	if (json_integer_value(json_object_get(root, "version")) != 1)
 		return wrong(reterr, "$.version", "is not 1");
 	if (strlen(plan->run) > LIMIT_RUN_UID)

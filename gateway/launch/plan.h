@@ -69,6 +69,7 @@ struct plan {
 	int64_t wall_ms, idle_ms; /* 0: no limit */
 	int64_t grace_ms; /* from SIGTERM to the end of all */
 	bool terminal; /* one that takes every key, when there is one */
+	bool record_exec; /* every program that is executed is a row */
 	bool nic, nested, ptrace;
 	bool proxy; /* programs are told of the gateway's own proxy */
 };

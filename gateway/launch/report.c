@@ -47,6 +47,7 @@ static const unsigned char descriptors[] = {
 	[REPORT_SIGNAL_GROUP] = 0,
 	[REPORT_PAUSE] = 0,
 	[REPORT_LISTENERS] = HANDOFF_FD_COUNT,
+	[REPORT_RECORDER] = 1,
 	[REPORT_PROC] = 1,
 	[REPORT_TERMINAL] = 1,
 	[REPORT_HIDDEN] = 0,

@@ -57,6 +57,7 @@ enum report_kind {
 	REPORT_PAUSE, /* stop all others, or with value 0 let them go on */
 	/* to the outside */
 	REPORT_LISTENERS, /* HANDOFF_FD_COUNT descriptors */
+	REPORT_RECORDER, /* one descriptor: notifications of its filter */
 	REPORT_PROC, /* one descriptor: its /proc */
 	REPORT_TERMINAL, /* one descriptor: the master of its terminal */
 	REPORT_HIDDEN, /* text: a file of the workspace that is not shown */

@@ -126,6 +126,9 @@ hear(struct guest *guest)
 	    report_receive(guest->joined.control, &report, &fds) == STATUS_OK) {
 		if (report.kind == REPORT_TERMINAL)
 			send_terminal(guest, &fds);
+		else if (report.kind == REPORT_RECORDER)
+			guest->serve->events->on_recorder(
+			    fdpass_take(&fds, 0), guest->serve->arg);
 		else if (report.kind == REPORT_FAILED)
 			say_done(guest->serve, guest->number, &report.problem);
 		fdpass_done(&fds);

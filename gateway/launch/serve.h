@@ -25,6 +25,8 @@ struct serve_events {
 	void (*on_stop)(void *arg); /* it is to end */
 	void (*on_pause)(bool paused, void *arg); /* it does now */
 	void (*on_left)(void *arg); /* the parent is gone */
+	/* Takes fd: the notifications of a program that was sent in. */
+	void (*on_recorder)(int fd, void *arg);
 };
 
 /* Takes parent, also on failure.  NULL: no memory. */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -247,22 +248,79 @@ put_namespaces(struct bpf *f)
 	bpf_block_end(f, block);
 }
 
-int
-syscalls_filter(bool nested, bool ptrace, struct problem *reterr)
+/* Before anything else is allowed; what is denied is denied all the same. */
+static void
+put_told(struct bpf *f)
 {
-	struct bpf filter = { .length = 0 };
+	bpf_when(f, BPF_JEQ, SYS_execve);
+	bpf_answer(f, SECCOMP_RET_USER_NOTIF);
+	bpf_when(f, BPF_JEQ, SYS_execveat);
+	bpf_answer(f, SECCOMP_RET_USER_NOTIF);
+}
 
-	put_machine(&filter);
-	put_table(&filter, nested, ptrace);
-	put_ioctl(&filter);
-	put_sockets(&filter);
-	put_modes(&filter);
+static void
+build(struct bpf *filter, bool nested, bool ptrace, bool told)
+{
+	filter->length = 0;
+	put_machine(filter);
+	put_table(filter, nested, ptrace);
+	put_ioctl(filter);
+	put_sockets(filter);
+	put_modes(filter);
 	if (!nested)
-		put_namespaces(&filter);
-	bpf_answer(&filter, SECCOMP_RET_ALLOW);
-	if (bpf_install(&filter) == STATUS_OK)
-		return STATUS_OK;
+		put_namespaces(filter);
+	if (told)
+		put_told(filter);
+	bpf_answer(filter, SECCOMP_RET_ALLOW);
+}
+
+static int
+fail_to_install(struct problem *reterr)
+{
 	(void)problem_errno(reterr, "cannot install the system call filter");
 	return problem_cure(
 	    reterr, "the kernel must have CONFIG_SECCOMP_FILTER");
+}
+
+int
+syscalls_filter(bool nested, bool ptrace, struct problem *reterr)
+{
+	struct bpf filter;
+
+	build(&filter, nested, ptrace, false);
+	return bpf_install(&filter) == STATUS_OK ? STATUS_OK
+						 : fail_to_install(reterr);
+}
+
+/* Younger than the headers we build with (Linux 5.19). */
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+
+int
+syscalls_filter_told(
+    bool nested, bool ptrace, int *ret_listener, struct problem *reterr)
+{
+	static const unsigned long flags[] = {
+		SECCOMP_FILTER_FLAG_NEW_LISTENER |
+		    SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+		SECCOMP_FILTER_FLAG_NEW_LISTENER
+	};
+	struct bpf filter;
+	struct sock_fprog program = { .filter = filter.code };
+
+	build(&filter, nested, ptrace, true);
+	program.len = (unsigned short)filter.length;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		long fd = syscall(
+		    SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags[i], &program);
+
+		if (fd >= 0) {
+			*ret_listener = (int)fd;
+			return STATUS_OK;
+		}
+		if (errno == EBUSY)
+			return STATUS_REFUSED;
+	}
+	return fail_to_install(reterr);
 }

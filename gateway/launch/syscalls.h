@@ -24,4 +24,11 @@
 int syscalls_filter(bool nested, bool ptrace, struct problem *reterr)
     MUST_CHECK;
 
+/*
+ * The same, and each execve is told on *ret_listener before it goes on.
+ * STATUS_REFUSED when a filter above us is told already.
+ */
+int syscalls_filter_told(bool nested, bool ptrace, int *ret_listener,
+    struct problem *reterr) MUST_CHECK;
+
 #endif

@@ -2,6 +2,7 @@
 
 #include "gateway/launch/bounds.h"
 #include "gateway/launch/enter.h"
+#include "gateway/launch/execlog.h"
 #include "gateway/launch/offer.h"
 #include "gateway/launch/outcome.h"
 #include "gateway/launch/plan.h"
@@ -45,6 +46,7 @@ struct watch {
 	struct entered entered;
 	struct loop *loop;
 	struct serve *serve;
+	struct execlog *execlog; /* NULL: nothing is recorded */
 	int gateway, signals;
 	struct event *inside, *first, *signalled, *answered, *timer, *look;
 	enum watch_state state;
@@ -123,6 +125,28 @@ on_listeners(
 	if (offer_send(watch->gateway, fds->fds, &problem) != STATUS_OK)
 		fail(watch, STAGE_HANDOFF, &problem);
 	watch->offered = true;
+}
+
+static void
+on_listener(int fd, void *arg)
+{
+	struct watch *watch = arg;
+	struct problem problem = { 0 };
+
+	if (watch->execlog == NULL)
+		(void)close(fd);
+	else if (execlog_listen(watch->execlog, fd) != STATUS_OK) {
+		(void)problem_set(&problem, "programs cannot be recorded");
+		fail(watch, STAGE_SYSCALLS, &problem);
+	}
+}
+
+static void
+on_recorder(
+    struct watch *watch, const struct report *report, struct fdpass *fds)
+{
+	(void)report;
+	on_listener(fdpass_take(fds, 0), watch);
 }
 
 static void
@@ -249,6 +273,7 @@ on_ended(struct watch *watch, const struct report *report, struct fdpass *fds)
 /* NULL: only we may say that. */
 static watch_report *const handlers[REPORT_COUNT] = {
 	[REPORT_LISTENERS] = on_listeners,
+	[REPORT_RECORDER] = on_recorder,
 	[REPORT_PROC] = on_proc,
 	[REPORT_TERMINAL] = on_terminal,
 	[REPORT_HIDDEN] = on_hidden,
@@ -267,6 +292,8 @@ is_in_order(const struct watch *watch, enum report_kind kind)
 	switch (kind) {
 	case REPORT_LISTENERS:
 		return !watch->offered;
+	case REPORT_RECORDER:
+		return true;
 	case REPORT_PROC:
 		return watch->proc < 0;
 	case REPORT_TERMINAL:
@@ -280,8 +307,9 @@ is_in_order(const struct watch *watch, enum report_kind kind)
 	case REPORT_ENDED:
 		return watch->state != WATCH_BUILDING;
 	case REPORT_HIDDEN:
-	case REPORT_DEGRADED:
 		return watch->state == WATCH_BUILDING;
+	/* The command's own process is the last to tell. */
+	case REPORT_DEGRADED:
 	case REPORT_FAILED:
 		return true;
 	case REPORT_GO:
@@ -454,6 +482,7 @@ static const struct serve_events serve_events = {
 	.on_stop = on_stop,
 	.on_pause = on_pause,
 	.on_left = on_left,
+	.on_recorder = on_listener,
 };
 
 /* ---- signals and time ---- */
@@ -615,7 +644,21 @@ listen_to(struct watch *watch, int fd)
 }
 
 static int
-open_watch(struct watch *watch, int parent, struct problem *reterr)
+open_record(struct watch *watch, int audit, struct problem *reterr)
+{
+	if (!watch->plan->record_exec)
+		return STATUS_OK;
+	if (audit < 0)
+		return problem_set(reterr, "there is no audit to record for");
+	watch->execlog = execlog_new(watch->loop, audit);
+	return watch->execlog == NULL
+		   ? problem_errno(reterr, "programs cannot be recorded")
+		   : STATUS_OK;
+}
+
+static int
+open_watch(struct watch *watch, const struct watch_peers *peers,
+    struct problem *reterr)
 {
 	watch->signals = open_signals();
 	if (watch->signals < 0)
@@ -623,7 +666,7 @@ open_watch(struct watch *watch, int parent, struct problem *reterr)
 	watch->loop = loop_new();
 	if (watch->loop != NULL) {
 		watch->serve =
-		    serve_new(watch->loop, parent, &serve_events, watch);
+		    serve_new(watch->loop, peers->parent, &serve_events, watch);
 		watch->timer = listen_to(watch, -1);
 		watch->signalled = listen_to(watch, watch->signals);
 		watch->answered = listen_to(watch, watch->gateway);
@@ -635,6 +678,8 @@ open_watch(struct watch *watch, int parent, struct problem *reterr)
 	    watch->timer == NULL || watch->signalled == NULL ||
 	    watch->answered == NULL)
 		return problem_set(reterr, "there is no memory for a loop");
+	if (open_record(watch, peers->audit, reterr) != STATUS_OK)
+		return STATUS_PROBLEM;
 	if (terminal_new(watch->plan->terminal, &watch->terminal, reterr) !=
 	    STATUS_OK)
 		return STATUS_PROBLEM;
@@ -682,6 +727,7 @@ close_watch(struct watch *watch)
 		if (events[i] != NULL)
 			event_free(events[i]);
 	serve_free(watch->serve);
+	watch->outcome->execs = execlog_free(watch->execlog);
 	loop_free(watch->loop);
 	fd_done(&watch->signals);
 }
@@ -723,18 +769,18 @@ tell_usage(struct watch *watch)
 }
 
 void
-watch_run(
-    const struct plan *plan, int gateway, int parent, struct outcome *outcome)
+watch_run(const struct plan *plan, const struct watch_peers *peers,
+    struct outcome *outcome)
 {
 	struct watch watch = { .plan = plan,
 		.outcome = outcome,
 		.entered = { .child = { -1, -1 }, .control = -1 },
-		.gateway = gateway,
+		.gateway = peers->gateway,
 		.proc = -1,
 		.started_us = clock_monotonic_us() };
 	struct problem problem = { 0 };
 	enum stage stage = STAGE_PLAN;
-	int status = open_watch(&watch, parent, &problem);
+	int status = open_watch(&watch, peers, &problem);
 
 	if (status == STATUS_OK)
 		status = attend(&watch, &stage, &problem);

@@ -13,12 +13,18 @@
 struct outcome;
 struct plan;
 
+/* Whom the launcher speaks with. */
+struct watch_peers {
+	int gateway; /* the handoff channel */
+	int parent; /* taken; who lets the command go */
+	int audit; /* taken when programs are recorded; -1: nobody */
+};
+
 /*
- * Blocks the signals that are forwarded; takes parent, the channel of whoever
- * lets the command go.  gateway is the handoff channel.  Fills the outcome,
- * whatever happens.
+ * Blocks the signals that are forwarded.  Fills the outcome, whatever
+ * happens.
  */
-void watch_run(
-    const struct plan *plan, int gateway, int parent, struct outcome *outcome);
+void watch_run(const struct plan *plan, const struct watch_peers *peers,
+    struct outcome *outcome);
 
 #endif

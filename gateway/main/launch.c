@@ -2,7 +2,8 @@
  * exeat-launch - makes one sandbox, runs one command in it, says how it ended.
  *
  * Descriptors: 3 the plan, 4 the handoff channel to the gateway, 5 a file for
- * the result, 6 the channel to its parent.  It holds no secret and links
+ * the result, 6 the channel to its parent, 7 one to the audit writer when
+ * programs are recorded.  It holds no secret and links
  * nothing that could decide about traffic; no other program is run but itself,
  * as the sandbox's init.
  */
@@ -30,7 +31,8 @@ enum {
 	PLAN_FD = 3,
 	GATEWAY_FD = 4,
 	RESULT_FD = 5,
-	PARENT_FD = 6
+	PARENT_FD = 6,
+	AUDIT_FD = 7 /* may be left out */
 };
 
 static const char help[] =
@@ -76,6 +78,18 @@ is_socket(int fd)
 	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
+/* In the place of one that was left out. */
+static bool
+fill(int fd)
+{
+	int null;
+
+	if (fcntl(fd, F_GETFD) >= 0)
+		return true;
+	null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	return null == fd || (null >= 0 && dup3(null, fd, O_CLOEXEC) == fd);
+}
+
 /*
  * The four must be what they are, or a descriptor of our own would take
  * their place; what is open beyond them was not meant for us.
@@ -89,18 +103,13 @@ check_descriptors(struct problem *reterr)
 		return problem_cure(
 		    reterr, "this program is started by \"exeat run\"");
 	}
-	if (fcntl(RESULT_FD, F_GETFD) < 0) {
-		int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-		if (null < 0 ||
-		    (null != RESULT_FD && dup3(null, RESULT_FD, O_CLOEXEC) < 0))
-			return problem_errno(reterr, "cannot open /dev/null");
-	}
-	for (int fd = PLAN_FD; fd <= PARENT_FD; fd++)
+	if (!fill(RESULT_FD) || !fill(AUDIT_FD))
+		return problem_errno(reterr, "cannot open /dev/null");
+	for (int fd = PLAN_FD; fd <= AUDIT_FD; fd++)
 		if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
 			return problem_errno(
 			    reterr, "cannot keep a descriptor");
-	if (close_range(PARENT_FD + 1, ~0U, 0) != 0)
+	if (close_range(AUDIT_FD + 1, ~0U, 0) != 0)
 		return problem_errno(reterr, "cannot close descriptors");
 	return STATUS_OK;
 }
@@ -137,6 +146,9 @@ launch(void)
 	struct rlimit no_core = { 1, 1 };
 	struct problem problem = { 0 };
 	struct plan plan = { 0 };
+	const struct watch_peers peers = { .gateway = GATEWAY_FD,
+		.parent = PARENT_FD,
+		.audit = is_socket(AUDIT_FD) ? AUDIT_FD : -1 };
 	int status = check_descriptors(&problem);
 
 	(void)setrlimit(RLIMIT_CORE, &no_core);
@@ -145,7 +157,7 @@ launch(void)
 	if (status == STATUS_NO_MEMORY)
 		(void)problem_set(&problem, "there is no memory");
 	if (status == STATUS_OK)
-		watch_run(&plan, GATEWAY_FD, PARENT_FD, &outcome);
+		watch_run(&plan, &peers, &outcome);
 	else
 		outcome_failed(
 		    &outcome, STAGE_PLAN, OUTCOME_CODE_FAILED, &problem);

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BPF_PROGRAM_MAX 320
+#define BPF_PROGRAM_MAX 328
 
 struct bpf {
 	struct sock_filter code[BPF_PROGRAM_MAX];

@@ -1,5 +1,9 @@
 -- the programs of a run, and the network calls of each
-WITH RECURSIVE tree(seq, level, path) AS (
+WITH RECURSIVE flows AS MATERIALIZED (
+  SELECT e.detail ->> '$.pid' AS pid, e.ts_us
+  FROM event e JOIN sandbox s ON s.id = e.sandbox_id
+  WHERE s.uid = :sbx AND e.kind IN (1, 2, 5) AND e.detail IS NOT NULL),
+tree(seq, level, path) AS (
   SELECT e.seq, 0, printf('%012d', e.seq)
   FROM event e JOIN sandbox s ON s.id = e.sandbox_id
   WHERE s.uid = :sbx AND e.kind = 20 AND (e.parent_seq IS NULL
@@ -10,7 +14,7 @@ WITH RECURSIVE tree(seq, level, path) AS (
   WHERE level < 40)
 SELECT e.seq, e.ts_us, printf('%*s', 2 * level, '') || e.object AS exe,
   e.detail ->> '$.argv' AS argv,
-  (SELECT count(*) FROM event n
-   WHERE n.parent_seq = e.seq AND n.kind IN (1, 2, 3, 5)) AS net
+  (SELECT count(*) FROM flows f
+   WHERE f.pid = e.detail ->> '$.pid' AND f.ts_us >= e.ts_us) AS net
 FROM tree JOIN event e ON e.seq = tree.seq
 ORDER BY path LIMIT min(:top, 2000);

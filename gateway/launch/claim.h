@@ -1,0 +1,34 @@
+/*
+ * claim - what a process says it is about to execute, read from its memory
+ * while the kernel holds it at execve.
+ *
+ * It is a claim and no more: another thread, or whoever shares the memory,
+ * can change it before the kernel reads it.
+ */
+#ifndef GATEWAY_LAUNCH_CLAIM_H
+#define GATEWAY_LAUNCH_CLAIM_H
+
+#include "schema/attr.h"
+#include "schema/limits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct claim {
+	char path[LIMIT_CLAIM_PATH]; /* cut off where it is longer */
+	char argv[LIMIT_CLAIM_BYTES]; /* words ended by NUL */
+	size_t length; /* of argv */
+	bool cut; /* there was more of it */
+};
+
+/* tid waits; path and argv are addresses in its memory. */
+void claim_read(pid_t tid, uint64_t path, uint64_t argv, struct claim *ret);
+
+/* Whether a command line as /proc has it can be what was claimed: the same
+ * words, or those behind an interpreter's. */
+bool claim_matches(
+    const struct claim *claim, const char *cmdline, size_t length);
+
+#endif
