@@ -8,6 +8,7 @@
 #define SCHEMA_LIMITS_H
 
 #include <assert.h>
+#include <stdint.h>
 
 /* Documents people write. */
 #define LIMIT_POLICY_BYTES 4194304 /* 100,000 rules fit */
@@ -167,6 +168,12 @@
 #define LIMIT_SEARCH_ENTRIES 200000 /* a second's work at most */
 #define LIMIT_SEARCH_BYTES 16384 /* of a file that may hold a key */
 #define LIMIT_HIDDEN 512 /* files named in a result */
+#define LIMIT_CHANGES 100000 /* more than a person can have meant */
+#define LIMIT_CHANGE_BYTES UINT64_C(1073741824) /* 1 GiB in all */
+#define LIMIT_DIFF_EDITS 1000 /* of one file; 8 MiB to remember the way */
+#define LIMIT_DIFF_BYTES 1048576 /* of a file shown line by line */
+#define LIMIT_REMOVED 200000 /* entries looked at in a removed folder */
+#define LIMIT_HIDDEN_BYTES 8388608 /* their paths, over all layers */
 #define LIMIT_PATTERNS 64 /* of files to hide, or to show */
 #define LIMIT_STACK 33 /* sealed layers under one workspace: see squash */
 #define LIMIT_DEGRADED 32

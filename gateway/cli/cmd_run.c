@@ -2,6 +2,7 @@
 
 #include "gateway/audit/query.h"
 #include "gateway/audit/summary.h"
+#include "gateway/cli/harvest.h"
 #include "gateway/cli/ledger.h"
 #include "gateway/cli/policies.h"
 #include "gateway/cli/settings.h"
@@ -33,6 +34,15 @@ static const char usage[] =
     "                        $XDG_CONFIG_HOME, when there is one)\n"
     "  --workspace DIR       the folder COMMAND works in (default: this one)\n"
     "  --mount SRC[:AT][:rw] show another file or folder, read-only unless rw\n"
+    "  --files HOW           overlay: what COMMAND writes is kept apart, and\n"
+    "                        what is safe is applied at its end (default);\n"
+    "                        direct: it goes through at once; discard\n"
+    "  --apply safe|ask|never  what is applied at the end; exeat diff and\n"
+    "                        exeat apply do the rest\n"
+    "  --hide PATTERN        a file of the workspace that COMMAND must not "
+    "see,\n"
+    "                        besides .env, keys and the like\n"
+    "  --show PATTERN        one that it may see all the same\n"
     "  --env NAME[=VALUE]    set a variable; alone, NAME takes its value here\n"
     "  --proxy-env           set http_proxy and the like to the gateway's own\n"
     "                        proxy; only for programs that insist on one\n"
@@ -112,6 +122,8 @@ open_result(const char *path, int *ret_fd, struct problem *reterr)
 struct parcel {
 	struct ledger_name name;
 	int plan_fd, result_fd;
+	struct box box; /* when writes do not go through */
+	bool has_box;
 };
 
 static void
@@ -121,10 +133,13 @@ parcel_done(struct parcel *parcel)
 		(void)close(parcel->plan_fd);
 	if (parcel->result_fd >= 0)
 		(void)close(parcel->result_fd);
+	if (parcel->has_box)
+		(void)!box_remove(&parcel->box, NULL);
 }
 
 static int
-parcel_make(const struct task *task, struct parcel *ret, struct problem *reterr)
+parcel_make(const struct task *task, const struct settings *settings,
+    struct parcel *ret, struct problem *reterr)
 {
 	char *plan;
 	int status;
@@ -132,7 +147,15 @@ parcel_make(const struct task *task, struct parcel *ret, struct problem *reterr)
 	*ret = (struct parcel){ .plan_fd = -1, .result_fd = -1 };
 	if (ledger_name_draw(&ret->name) != STATUS_OK)
 		return problem_errno(reterr, "cannot draw a random name");
-	status = task_plan(task, ret->name.uid, &plan, reterr);
+	if (task->files != TASK_DIRECT) {
+		status = harvest_begin(
+		    task, settings, ret->name.uid, &ret->box, reterr);
+		if (status != STATUS_OK)
+			return status;
+		ret->has_box = true;
+	}
+	status = task_plan(task, ret->name.uid, ret->has_box ? &ret->box : NULL,
+	    &plan, reterr);
 	if (status != STATUS_OK)
 		return status;
 	if (strlen(plan) > LIMIT_PLAN_BYTES)
@@ -237,21 +260,48 @@ tell_counts(const struct siblings_ending *ending, const struct task *task,
 	(void)fprintf(stderr, "\n");
 }
 
+/* What the command wrote, once nothing of it can write any more. */
+static void
+bring_in(struct siblings_ending *ending, const struct task *task,
+    struct parcel *parcel, struct harvest *ret)
+{
+	bool ran = ending->result.end[0] == '\0' ||
+		   strcmp(ending->result.end, "launch_failed") != 0;
+
+	*ret = (struct harvest){ .known = false };
+	if (!parcel->has_box)
+		return;
+	parcel->has_box = false;
+	if (harvest_end(&parcel->box, task, ran, ret, &ending->problem) ==
+	    STATUS_OK)
+		return;
+	/* An earlier failure has been told by now. */
+	ending->failed = true;
+	ending->code = COMMAND_FAILED;
+	complain(&ending->problem);
+}
+
 /* What the run ended with, told in all its places. */
 static int
-tell(struct siblings_ending *ending, const struct task *task, const char *run,
-    int result_fd)
+tell(struct siblings_ending *ending, const struct task *task,
+    struct parcel *parcel, int result_fd)
 {
-	struct result_run told = { .uid = run,
+	const char *run = parcel->name.uid;
+	struct harvest harvest;
+	struct result_run told = {
+		.uid = run,
 		.database = task->audit,
-		.code = ending->code,
 		.counts = ending->closed ? &ending->counts : NULL,
-		.problem = ending->failed ? &ending->problem : NULL };
+		.harvest = &harvest,
+	};
 	struct problem problem;
 
 	complain_all(&ending->problems);
 	if (ending->failed)
 		complain(&ending->problem);
+	bring_in(ending, task, parcel, &harvest);
+	told.code = ending->code;
+	told.problem = ending->failed ? &ending->problem : NULL;
 	tell_counts(ending, task, run);
 	if (result_fd >= 0 && result_write(result_fd, &ending->result, &told,
 				  &problem) != STATUS_OK) {
@@ -273,7 +323,7 @@ start_and_wait(const struct task *task, const struct settings *settings,
 	struct problem problem;
 	int code;
 
-	if (parcel_make(task, &parcel, &problem) != STATUS_OK) {
+	if (parcel_make(task, settings, &parcel, &problem) != STATUS_OK) {
 		parcel_done(&parcel);
 		complain(&problem);
 		return COMMAND_FAILED;
@@ -282,8 +332,8 @@ start_and_wait(const struct task *task, const struct settings *settings,
 	wish.plan_fd = parcel.plan_fd;
 	wish.result_fd = parcel.result_fd;
 	siblings_run(&wish, &ending);
+	code = tell(&ending, task, &parcel, result_fd);
 	parcel_done(&parcel);
-	code = tell(&ending, task, parcel.name.uid, result_fd);
 	result_done(&ending.result);
 	problems_done(&ending.problems);
 	return code;

@@ -1,5 +1,6 @@
 #include "gateway/cli/result.h"
 
+#include "gateway/cli/harvest.h"
 #include "schema/event.h"
 #include "schema/limits.h"
 #include "schema/status.h"
@@ -75,6 +76,21 @@ add(json_t *object, const char *key, json_t *value)
 }
 
 static bool
+add_changes(json_t *object, const struct harvest *harvest)
+{
+	return add(object, "changes",
+	    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "added",
+		(json_int_t)harvest->added, "changed",
+		(json_int_t)harvest->changed, "deleted",
+		(json_int_t)harvest->deleted, "review",
+		(json_int_t)harvest->review, "conflict",
+		(json_int_t)harvest->conflicts, "dropped",
+		(json_int_t)harvest->dropped, "applied",
+		(json_int_t)harvest->applied, "held",
+		(json_int_t)harvest->held));
+}
+
+static bool
 add_run(json_t *object, const struct result_run *run)
 {
 	const struct event_closed *counts = run->counts;
@@ -88,6 +104,9 @@ add_run(json_t *object, const struct result_run *run)
 		 json_integer((json_int_t)counts->requests)) ||
 		!add(object, "refused",
 		    json_integer((json_int_t)counts->refused))))
+		return false;
+	if (run->harvest != NULL && run->harvest->known &&
+	    !add_changes(object, run->harvest))
 		return false;
 	return run->problem == NULL ||
 	       (add(object, "problem", json_string(run->problem->text)) &&

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct event_closed;
+struct harvest;
 
 /* An empty one is all zeroes: nothing was said. */
 struct result {
@@ -29,6 +30,7 @@ struct result_run {
 	const char *uid, *database;
 	int code;
 	const struct event_closed *counts; /* NULL: not known */
+	const struct harvest *harvest; /* NULL: not known */
 	const struct problem *problem; /* NULL: nothing of ours failed */
 };
 

@@ -23,6 +23,7 @@ struct settings {
 	char audit[SETTINGS_PATH_MAX];
 	char credentials[SETTINGS_PATH_MAX]; /* it may not exist */
 	char runs[SETTINGS_PATH_MAX]; /* folder of the runs under way */
+	char files[SETTINGS_PATH_MAX]; /* and of what they wrote */
 	/* Policies over every run: the machine's, and EXEAT_CEILING's. */
 	char ceilings[SETTINGS_CEILINGS][SETTINGS_PATH_MAX];
 	size_t ceiling_count;

@@ -2,9 +2,12 @@
 
 #include "gateway/cli/program.h"
 #include "gateway/cli/settings.h"
+#include "gateway/files/box.h"
+#include "gateway/files/glob.h"
 #include "schema/cursor.h"
 #include "schema/status.h"
 
+#include <assert.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +61,88 @@ take_credentials(struct task *task, const char *value, struct problem *reterr)
 	(void)reterr;
 	task->credentials = value;
 	return STATUS_OK;
+}
+
+static int
+take_word(const char *option, const char *value, const char *const *words,
+    size_t count, size_t *ret, struct problem *reterr)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(value, words[i]) == 0) {
+			*ret = i;
+			return STATUS_OK;
+		}
+	(void)problem_set(
+	    reterr, "%s %.40s is none of its words", option, value);
+	return problem_cure(
+	    reterr, "write %s, %s or %s", words[0], words[1], words[2]);
+}
+
+static int
+take_files(struct task *task, const char *value, struct problem *reterr)
+{
+	static const char *const words[] = { [TASK_OVERLAY] = "overlay",
+		[TASK_DIRECT] = "direct",
+		[TASK_DISCARD] = "discard" };
+	size_t which = 0;
+	int status = take_word(
+	    "--files", value, words, TASK_FILES_COUNT, &which, reterr);
+
+	static_assert(sizeof(words) / sizeof(words[0]) == TASK_FILES_COUNT,
+	    "every way has a word");
+	if (status == STATUS_OK)
+		task->files = (enum task_files)which;
+	return status;
+}
+
+static int
+take_apply(struct task *task, const char *value, struct problem *reterr)
+{
+	static const char *const words[] = { [TASK_APPLY_SAFE] = "safe",
+		[TASK_APPLY_ASK] = "ask",
+		[TASK_APPLY_NEVER] = "never" };
+	size_t which = 0;
+	int status = take_word(
+	    "--apply", value, words, TASK_APPLY_COUNT, &which, reterr);
+
+	static_assert(sizeof(words) / sizeof(words[0]) == TASK_APPLY_COUNT,
+	    "every way has a word");
+	if (status == STATUS_OK)
+		task->apply = (enum task_apply)which;
+	return status;
+}
+
+static int
+take_pattern(const char *option, const char *value, const char **list,
+    size_t *count, struct problem *reterr)
+{
+	const char *fault = glob_fault(value);
+
+	if (fault != NULL) {
+		(void)problem_set(reterr, "%s %.80s %s", option, value, fault);
+		return problem_cure(reterr,
+		    "write a path below the workspace, with ?, * and ** in "
+		    "it");
+	}
+	if (*count >= LIMIT_PATTERNS)
+		return problem_set(
+		    reterr, "more than %d patterns are named", LIMIT_PATTERNS);
+	list[(*count)++] = value;
+	return STATUS_OK;
+}
+
+static int
+take_hide(struct task *task, const char *value, struct problem *reterr)
+{
+	return take_pattern(
+	    "--hide", value, task->hide, &task->hide_count, reterr);
+}
+
+static int
+take_show(struct task *task, const char *value, struct problem *reterr)
+{
+	return take_pattern(
+	    "--show", value, task->show, &task->show_count, reterr);
 }
 
 static int
@@ -216,6 +301,10 @@ static const struct option options[] = {
 	{ "--env", true, take_env },
 	{ "--credentials", true, take_credentials },
 	{ "--result", true, take_result },
+	{ "--files", true, take_files },
+	{ "--apply", true, take_apply },
+	{ "--hide", true, take_hide },
+	{ "--show", true, take_show },
 	{ "--timeout", true, take_timeout },
 	{ "--limit", true, take_limit },
 	{ "--best-effort", false, take_best_effort },
@@ -511,15 +600,57 @@ fail:
 	return NULL;
 }
 
+static json_t *
+plan_patterns(const char *const *list, size_t count)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		if (json_array_append_new(array, json_string(list[i])) != 0)
+			goto fail;
+	return array;
+fail:
+	json_decref(array);
+	return NULL;
+}
+
+static json_t *
+plan_layers(const struct box *box)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < box->manifest.layer_count; i++)
+		if (json_array_append_new(
+			array, json_sprintf("%s/layers/%s/tree", box->store,
+				   box->manifest.layers[i])) != 0)
+			goto fail;
+	return array;
+fail:
+	json_decref(array);
+	return NULL;
+}
+
+static json_t *
+plan_workspace(const struct task *task, const struct box *box)
+{
+	if (box == NULL)
+		return json_pack("{s:s, s:s}", "path", task->workspace.path,
+		    "mode", "direct");
+	return json_pack("{s:s, s:s, s:s, s:o}", "path", task->workspace.path,
+	    "mode", "overlay", "folder", box->path, "layers", plan_layers(box));
+}
+
 int
-task_plan(const struct task *task, const char *run, char **ret,
-    struct problem *reterr)
+task_plan(const struct task *task, const char *run, const struct box *box,
+    char **ret, struct problem *reterr)
 {
 	json_t *plan =
-	    json_pack("{s:i, s:s, s:s, s:{s:s, s:s}, s:I, s:{s:b}}", "version",
-		PLAN_VERSION, "run", run, "cwd", task->cwd.path, "workspace",
-		"path", task->workspace.path, "mode", "direct", "wall_ms",
-		(json_int_t)task->wall_ms, "network", "proxy", task->proxy_env);
+	    json_pack("{s:i, s:s, s:s, s:o, s:I, s:{s:b}, s:{s:o, s:o}}",
+		"version", PLAN_VERSION, "run", run, "cwd", task->cwd.path,
+		"workspace", plan_workspace(task, box), "wall_ms",
+		(json_int_t)task->wall_ms, "network", "proxy", task->proxy_env,
+		"secrets", "mask", plan_patterns(task->hide, task->hide_count),
+		"show", plan_patterns(task->show, task->show_count));
 	char *text = NULL;
 
 	/* Jansson takes NULL for a value as a failure of its own. */

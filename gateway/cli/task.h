@@ -16,11 +16,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct box;
 struct settings;
 
 struct task_mount {
 	char *source, *at; /* absolute */
 	bool writable;
+};
+
+/* What becomes of what the command writes into its workspace. */
+enum task_files {
+	TASK_OVERLAY, /* it is kept apart, and applied at the end */
+	TASK_DIRECT, /* it goes through at once */
+	TASK_DISCARD, /* it is gone with the run */
+	TASK_FILES_COUNT
+};
+
+/* What is applied at the end. */
+enum task_apply {
+	TASK_APPLY_SAFE,
+	TASK_APPLY_ASK, /* the same, when a person agrees */
+	TASK_APPLY_NEVER,
+	TASK_APPLY_COUNT
 };
 
 struct task {
@@ -41,6 +58,10 @@ struct task {
 	bool proxy_env; /* programs are told of the gateway's proxy */
 	bool observe; /* refuse nothing that a rule would */
 	bool no_exec_record; /* programs are not written down */
+	enum task_files files;
+	enum task_apply apply;
+	const char *hide[LIMIT_PATTERNS], *show[LIMIT_PATTERNS];
+	size_t hide_count, show_count;
 	bool quiet, help;
 };
 
@@ -60,9 +81,9 @@ bool task_shows(const struct task *task, const char *path);
 
 /*
  * Gives the plan for exeat-launch as JSON text, to be freed; a problem when
- * something in it is not UTF-8.
+ * something in it is not UTF-8.  box is NULL when writes go through.
  */
-int task_plan(const struct task *task, const char *run, char **ret,
-    struct problem *reterr) MUST_CHECK;
+int task_plan(const struct task *task, const char *run, const struct box *box,
+    char **ret, struct problem *reterr) MUST_CHECK;
 
 #endif

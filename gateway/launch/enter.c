@@ -14,6 +14,7 @@
  */
 #include "gateway/launch/enter.h"
 
+#include "gateway/files/box.h"
 #include "gateway/launch/become.h"
 #include "gateway/launch/bounds.h"
 #include "gateway/launch/devices.h"
@@ -467,6 +468,11 @@ start_inside(struct entry *entry, struct entered *entered, int control,
 	if (cgroup_add(&entry->bounds->cgroup, child.pid) != STATUS_OK)
 		return problem_errno(
 		    reterr, "cannot put the sandbox into its control group");
+	if (entry->plan->folder_count > 0 &&
+	    box_note_init(entry->sources.list[entry->sources.mount_count].fd,
+		child.pid) != STATUS_OK)
+		return problem_errno(
+		    reterr, "cannot note the sandbox's process");
 	status = userns_map(child.pid, &entry->ids, reterr);
 	if (status == STATUS_OK &&
 	    report_send(entered->control, &go, NULL) != STATUS_OK)

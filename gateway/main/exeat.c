@@ -4,6 +4,7 @@
 #include "gateway/cli/cmd_audit.h"
 #include "gateway/cli/cmd_credential.h"
 #include "gateway/cli/cmd_doctor.h"
+#include "gateway/cli/cmd_files.h"
 #include "gateway/cli/cmd_pending.h"
 #include "gateway/cli/cmd_policy.h"
 #include "gateway/cli/cmd_run.h"
@@ -35,6 +36,9 @@ static const struct command *const commands[] = {
 	&cmd_approve,
 	&cmd_refuse,
 	&cmd_credential,
+	&cmd_diff,
+	&cmd_apply,
+	&cmd_discard,
 	&cmd_doctor,
 	&cmd_version,
 };

@@ -26,6 +26,8 @@ def send(line):
 
 
 class Asking(World):
+    files = "direct"
+
     def exeat(self, *words):
         return subprocess.run([os.path.join(self.bin, "exeat"), *words],
                               env=self.environment, capture_output=True,

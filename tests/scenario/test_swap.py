@@ -24,6 +24,8 @@ for line in open("orders"):
 
 
 class Swapping(World):
+    files = "direct"
+
     changes = 1000 if os.environ.get("EXEAT_FULL") == "1" else 300
 
     def exeat(self, *words):

@@ -47,6 +47,13 @@ def become_ordinary():
     sys.exit(status)
 
 
+def remove(folder):
+    """Also what an overlay of a run that was killed left closed."""
+    subprocess.run(["chmod", "-R", "u+rwX", folder], check=False,
+                   stderr=subprocess.DEVNULL)
+    shutil.rmtree(folder)
+
+
 def receive_head(peer):
     """Everything up to the empty line, and what came behind it."""
     data = b""
@@ -128,7 +135,7 @@ class World(unittest.TestCase):
     def setUpClass(cls):
         cls.bin = os.environ["EXEAT_BUILD"]
         cls.shared = tempfile.mkdtemp(prefix="exeat-world-")
-        cls.addClassCleanup(shutil.rmtree, cls.shared)
+        cls.addClassCleanup(remove, cls.shared)
         cls.make_certificates()
 
     @classmethod
@@ -153,6 +160,9 @@ class World(unittest.TestCase):
         context.load_cert_chain(os.path.join(self.shared, "origin.pem"),
                                 os.path.join(self.shared, "origin.key"))
         return context
+
+    # "direct" for who speaks to the sandbox by files of the workspace.
+    files = "overlay"
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(dir=self.shared)
@@ -189,7 +199,7 @@ class World(unittest.TestCase):
         return subprocess.Popen(
             [*prefix, os.path.join(self.bin, "exeat"), "run", "--policy", path,
              "--audit", self.database, "--workspace", self.workspace,
-             *options, "--", *command],
+             "--files", self.files, *options, "--", *command],
             env=self.environment, cwd=self.workspace, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)

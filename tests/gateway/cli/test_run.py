@@ -178,8 +178,12 @@ class Run(unittest.TestCase):
         plan = self.plan()
         self.assertEqual(plan["command"], ["npm", "test", "--policy", "x"])
         self.assertEqual(plan["cwd"], self.workspace)
+        folder = os.path.join(self.home, "state/exeat/files/boxes",
+                              plan["run"])
         self.assertEqual(plan["workspace"],
-                         {"path": self.workspace, "mode": "direct"})
+                         {"path": self.workspace, "mode": "overlay",
+                          "folder": folder, "layers": []})
+        self.assertFalse(os.path.exists(folder))
         self.assertEqual(plan["env"], {"A": "1", "HARMLESS": "yes",
                                        "API_TOKEN": "mine",
                                        "LANG": "C.UTF-8"})
