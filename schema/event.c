@@ -317,9 +317,25 @@ event_read(struct cursor *body, struct event *ret)
 	return STATUS_OK;
 }
 
+static const char *const sync_names[] = {
+	[EVENT_SYNC_AUTO] = "auto",
+	[EVENT_SYNC_FULL] = "full",
+	[EVENT_SYNC_NORMAL] = "normal",
+};
+
+static_assert(sizeof(sync_names) / sizeof(sync_names[0]) == EVENT_SYNC_COUNT,
+    "every way to sync has a name");
+
+const char *
+event_sync_name(enum event_sync sync)
+{
+	return sync_names[sync];
+}
+
 void
 event_run_write(const struct event_run *run, struct cursor_writer *out)
 {
+	cursor_put_u8(out, (uint8_t)run->sync);
 	cursor_put_string(out, run->uid);
 	cursor_put_string(out, run->principal);
 	cursor_put_string(out, run->owner);
@@ -347,8 +363,10 @@ int
 event_run_read(struct cursor body, struct event_run *ret)
 {
 	struct event_run run;
+	uint8_t sync;
 
-	if (!cursor_string(&body, run.uid, sizeof(run.uid)) ||
+	if (!cursor_u8(&body, &sync) || sync >= EVENT_SYNC_COUNT ||
+	    !cursor_string(&body, run.uid, sizeof(run.uid)) ||
 	    run.uid[0] == '\0' ||
 	    !cursor_string(&body, run.principal, sizeof(run.principal)) ||
 	    !cursor_string(&body, run.owner, sizeof(run.owner)) ||
@@ -356,6 +374,7 @@ event_run_read(struct cursor body, struct event_run *ret)
 	    !cursor_string(&body, run.image, sizeof(run.image)) ||
 	    !read_detail(&body, &run.detail))
 		return STATUS_MALFORMED;
+	run.sync = (enum event_sync)sync;
 	*ret = run;
 	return STATUS_OK;
 }

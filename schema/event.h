@@ -146,7 +146,16 @@ enum event_role {
  * answers FRAME_AUDIT_STATE when the run's first row is on the disk; a
  * connection that ends without it was refused.
  */
+enum event_sync {
+	EVENT_SYNC_AUTO, /* the disk is waited for where an event asks for it */
+	EVENT_SYNC_FULL, /* for every row */
+	EVENT_SYNC_NORMAL, /* never: a power cut may lose the last rows */
+	EVENT_SYNC_COUNT
+};
+const char *event_sync_name(enum event_sync sync);
+
 struct event_run {
+	enum event_sync sync;
 	char uid[LIMIT_RUN_UID + 1];
 	char principal[LIMIT_PRINCIPAL + 1];
 	char owner[LIMIT_PRINCIPAL + 1];

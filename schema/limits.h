@@ -113,6 +113,9 @@
 #define LIMIT_SEGMENT_ROWS \
 	8000000 /* 2 GB: indexed in a minute, copied in one */
 #define LIMIT_SEGMENTS 4096 /* 33 thousand million rows, 8 TB */
+#define LIMIT_AUDIT_RESERVE 8388608 /* thousands of flows' last rows */
+#define LIMIT_DISK_LOW 536870912 /* bytes free: somebody should look */
+#define LIMIT_OPENERS 4096 /* rows whose number may still be on its way */
 #define LIMIT_KEEPER_JOBS 64 /* asked by commands, and one of ours */
 #define LIMIT_ANCHOR_BYTES 67108864 /* a month of checkpoints */
 #define LIMIT_FINDINGS 200 /* of verify; more than a person reads */
@@ -227,6 +230,7 @@
 #define LIMIT_AUDIT_WAIT_MS 2000 /* then 503 audit_unavailable */
 #define LIMIT_AUDIT_COMMIT_MS 100 /* the longest a row waits for others */
 #define LIMIT_AUDIT_RETRY_MS 200 /* between attempts on a full disk */
+#define LIMIT_AUDIT_GIVE_UP_MS 30000 /* last rows that no disk takes */
 #define LIMIT_AUDIT_LEAVE_MS 5000 /* producers of a run that has ended */
 #define LIMIT_AUDIT_IDLE_MS 2000 /* then a writer without runs ends */
 #define LIMIT_KEEPER_MS 5000 /* the last rows into the rollup, at the end */

@@ -589,6 +589,19 @@ clients_count(const struct clients *clients)
 	return clients->count;
 }
 
+size_t
+clients_at_work(const struct clients *clients)
+{
+	const struct client *client;
+	size_t count = 0;
+
+	for (client = LIST_FIRST(&clients->list); client != NULL;
+	     client = LIST_NEXT(client, entry))
+		if (client->state == CLIENT_NEW || client->state == CLIENT_OPEN)
+			count++;
+	return count;
+}
+
 void
 clients_add(struct clients *clients, int fd)
 {

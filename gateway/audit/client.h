@@ -33,6 +33,9 @@ struct clients *clients_new(
 void clients_free(struct clients *clients);
 size_t clients_count(const struct clients *clients);
 
+/* How many of them have not come to their end yet. */
+size_t clients_at_work(const struct clients *clients);
+
 /* Takes a parent's connection; it is closed when there is no room. */
 void clients_add(struct clients *clients, int fd);
 

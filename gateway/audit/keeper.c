@@ -243,8 +243,13 @@ keeper_free(struct keeper *keeper)
 		(void)kill(keeper->pid, SIGKILL);
 		(void)waitpid(keeper->pid, NULL, 0);
 	}
-	while (!TAILQ_EMPTY(&keeper->queue))
-		tell_first(keeper, "the writer ends");
+	/* Whatever was not done is done by the next writer's. */
+	while (!TAILQ_EMPTY(&keeper->queue)) {
+		struct asked *asked = TAILQ_FIRST(&keeper->queue);
+
+		TAILQ_REMOVE(&keeper->queue, asked, entry);
+		free(asked);
+	}
 	free(keeper);
 }
 

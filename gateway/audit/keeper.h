@@ -29,7 +29,7 @@ typedef void keeper_done(void *arg, const char *problem);
 int keeper_new(struct loop *loop, const char *audit, struct keeper **ret,
     struct problem *reterr) MUST_CHECK;
 
-/* Waits a while for what it is doing, then ends it. */
+/* Waits a while for what it is doing, then ends it; nobody is told. */
 void keeper_free(struct keeper *keeper);
 
 /* done may be NULL.  STATUS_CLOSED when it has died, STATUS_FULL. */

@@ -1,6 +1,8 @@
 #include "gateway/audit/writer.h"
 
 #include "gateway/audit/batch.h"
+#include "gateway/audit/openers.h"
+#include "gateway/audit/reserve.h"
 #include "gateway/audit/store.h"
 #include "gateway/proc/channel.h"
 #include "gateway/proc/clock.h"
@@ -19,6 +21,9 @@ struct writer {
 	struct loop_deferred soon; /* a commit at the end of this tick */
 	LIST_HEAD(, writer_source) sources;
 	struct batch batch, spare;
+	struct openers openers;
+	struct reserve *reserve;
+	bool low_told; /* that there is little room */
 	int64_t closed_us; /* since when rows are refused; 0: they are not */
 	unsigned char packet[LIMIT_FRAME]; /* of one acceptance */
 };
@@ -83,6 +88,8 @@ close_up(struct writer *writer)
 		    store_error(writer->store));
 		writer->closed_us = clock_monotonic_us();
 		send_states(writer);
+		/* What is under way may end with its rows. */
+		reserve_give_up(writer->reserve);
 	}
 	arm(writer, LIMIT_AUDIT_RETRY_MS);
 }
@@ -96,6 +103,10 @@ open_up(struct writer *writer)
 
 	if (closed_us == 0)
 		return;
+	if (!reserve_hold(writer->reserve)) {
+		arm(writer, LIMIT_AUDIT_RETRY_MS);
+		return;
+	}
 	writer->closed_us = 0;
 	log_warning("the audit can be written again");
 	send_states(writer);
@@ -125,8 +136,15 @@ insert_rows(struct writer *writer)
 		struct batch_row *row = &batch->rows[i];
 		struct event event = batch_event(batch, row);
 
+		/* It ended before its producer could know. */
+		if (event.parent_seq == 0)
+			event.parent_seq =
+			    openers_find(&writer->openers, row->run, &event);
 		status =
 		    store_insert(writer->store, row->run, &event, &row->seq);
+		if (status == STATUS_OK)
+			openers_put(
+			    &writer->openers, row->run, &event, row->seq);
 	}
 	return status;
 }
@@ -200,6 +218,28 @@ tell_all(struct writer *writer)
 	writer->spare = committed;
 }
 
+int64_t
+writer_closed_us(const struct writer *writer)
+{
+	return writer->closed_us == 0
+		   ? 0
+		   : clock_monotonic_us() - writer->closed_us;
+}
+
+void
+writer_look_at_disk(struct writer *writer)
+{
+	bool low = reserve_is_low(writer->reserve);
+
+	if (writer->closed_us == 0)
+		low = !reserve_hold(writer->reserve) || low;
+	if (low && !writer->low_told) {
+		log_warning("there is little room left for the audit");
+		writer_note(writer, NULL, "low", "little room on the disk");
+	}
+	writer->low_told = low;
+}
+
 bool
 writer_rotate(struct writer *writer)
 {
@@ -217,8 +257,10 @@ writer_commit(struct writer *writer)
 {
 	loop_undefer(writer->loop, &writer->soon);
 	(void)event_del(writer->timer);
-	if (writer->batch.count == 0)
+	if (writer->batch.count == 0) {
+		open_up(writer);
 		return true;
+	}
 	if (commit_rows(writer) != STATUS_OK) {
 		close_up(writer);
 		store_rollback(writer->store);
@@ -260,8 +302,9 @@ writer_new(struct loop *loop, struct store *store)
 	writer->soon = (struct loop_deferred){ .call = on_soon, .arg = writer };
 	LIST_INIT(&writer->sources);
 	writer->timer = evtimer_new(loop_base(loop), on_timer, writer);
-	if (writer->timer == NULL) {
-		free(writer);
+	writer->reserve = reserve_new(store_audit(store));
+	if (writer->timer == NULL || writer->reserve == NULL) {
+		writer_free(writer);
 		return NULL;
 	}
 	return writer;
@@ -273,7 +316,9 @@ writer_free(struct writer *writer)
 	if (writer == NULL)
 		return;
 	loop_undefer(writer->loop, &writer->soon);
-	event_free(writer->timer);
+	if (writer->timer != NULL)
+		event_free(writer->timer);
+	reserve_free(writer->reserve);
 	batch_done(&writer->batch);
 	batch_done(&writer->spare);
 	free(writer);
@@ -312,11 +357,18 @@ writer_put(struct writer *writer, const struct event *event,
     struct writer_source *source, const struct store_run *run,
     struct writer_op *op)
 {
+	enum event_sync sync = run == NULL ? EVENT_SYNC_AUTO : run->about.sync;
+	struct event ours = *event;
 	struct batch_row *row;
-	int status = batch_add(&writer->batch, event, &row);
+	int status;
 
+	if (sync == EVENT_SYNC_NORMAL && ours.wait == EVENT_WAIT_DISK)
+		ours.wait = EVENT_WAIT_COMMIT;
+	status = batch_add(&writer->batch, &ours, &row);
 	if (status != STATUS_OK)
 		return status;
+	if (sync == EVENT_SYNC_FULL)
+		writer->batch.disk = true;
 	row->run = run;
 	row->op = op;
 	if (source != NULL)

@@ -4,8 +4,9 @@
  * A row waits for company: at most LIMIT_AUDIT_COMMIT_MS or LIMIT_AUDIT_ROWS
  * rows, and only until the end of the tick when its producer waits for it.
  * When a commit fails the rows stay, everybody is told that no new ones are
- * taken, and the same rows are tried again until the disk has room: closed is
- * a state, not an end.  Nothing is accepted that is not a row.
+ * taken, the reserve is given up for those under way, and the same rows are
+ * tried again; new ones are taken once the reserve is held again.  Closed is a
+ * state, not an end.  Nothing is accepted that is not a row.
  *
  * The run's side, who may send what, is gateway/audit/client.
  */
@@ -67,6 +68,12 @@ int writer_put(struct writer *writer, const struct event *event,
  */
 void writer_note(struct writer *writer, const struct store_run *run,
     const char *what, const char *detail);
+
+/* For how long no new rows were taken; 0: they are. */
+int64_t writer_closed_us(const struct writer *writer);
+
+/* Holds the reserve if it can, and tells in a row when there is little room. */
+void writer_look_at_disk(struct writer *writer);
 
 /* Begins the next segment; false when that fails, and rows go on into this. */
 bool writer_rotate(struct writer *writer);

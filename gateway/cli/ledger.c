@@ -97,6 +97,7 @@ send_run(struct channel *audit, const struct ledger_name *name,
 	    frame_begin(FRAME_AUDIT_RUN, packet, sizeof(packet));
 	struct event_run run = { .uid = "" };
 
+	run.sync = task->audit_sync;
 	memcpy(run.uid, name->uid, sizeof(run.uid));
 	fill(run.principal, sizeof(run.principal), settings->user);
 	fill(run.owner, sizeof(run.owner), settings->user);

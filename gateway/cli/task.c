@@ -42,6 +42,19 @@ take_audit(struct task *task, const char *value, struct problem *reterr)
 }
 
 static int
+take_audit_sync(struct task *task, const char *value, struct problem *reterr)
+{
+	for (int sync = 0; sync < EVENT_SYNC_COUNT; sync++)
+		if (strcmp(value, event_sync_name((enum event_sync)sync)) ==
+		    0) {
+			task->audit_sync = (enum event_sync)sync;
+			return STATUS_OK;
+		}
+	return problem_set(reterr,
+	    "--audit-sync is auto, full or normal, not \"%.40s\"", value);
+}
+
+static int
 take_env(struct task *task, const char *value, struct problem *reterr)
 {
 	return variables_add(&task->variables, value, reterr);
@@ -297,6 +310,7 @@ static const struct option options[] = {
 	{ "--policy", true, take_policy },
 	{ "--workspace", true, take_workspace },
 	{ "--audit", true, take_audit },
+	{ "--audit-sync", true, take_audit_sync },
 	{ "--mount", true, take_mount },
 	{ "--env", true, take_env },
 	{ "--credentials", true, take_credentials },

@@ -10,6 +10,7 @@
 #include "gateway/cli/place.h"
 #include "gateway/cli/share.h"
 #include "gateway/cli/variables.h"
+#include "schema/event.h"
 #include "schema/limits.h"
 #include "schema/problem.h"
 
@@ -46,6 +47,7 @@ struct task {
 	size_t policy_count;
 	struct place workspace, cwd;
 	const char *workspace_option, *audit_option;
+	enum event_sync audit_sync;
 	char audit[PLACE_PATH_MAX];
 	struct task_mount mounts[LIMIT_MOUNTS];
 	size_t mount_count;

@@ -50,6 +50,7 @@ struct program {
 	struct keeper *keeper;
 	struct event *tick; /* each LIMIT_CHECKPOINT_MS */
 	int64_t tended_seq; /* the last row the keeper was told of */
+	bool tending; /* it is at it */
 	int64_t give_up_us; /* when to stop knocking */
 	int report; /* where whoever started us listens, or -1 */
 	bool started; /* the row "start" is queued */
@@ -152,17 +153,44 @@ on_incoming(evutil_socket_t socket, short what, void *arg)
 		log_warning("cannot accept a connection");
 }
 
+static void
+on_tended(void *arg, const char *problem)
+{
+	struct program *program = arg;
+
+	program->tending = false;
+	/* Then the same rows are asked for again. */
+	if (problem != NULL)
+		program->tended_seq = 0;
+}
+
 /* What the keeper has not seen yet. */
 static void
 tend(struct program *program)
 {
 	int64_t last = store_last_seq(program->store);
 
-	if (last == program->tended_seq)
+	/* One at a time: it takes in all that is there when it begins. */
+	if (last == program->tended_seq || program->tending)
 		return;
-	if (keeper_ask(program->keeper, KEEPER_TEND, 0, NULL, NULL) ==
+	if (keeper_ask(program->keeper, KEEPER_TEND, 0, on_tended, program) !=
 	    STATUS_OK)
-		program->tended_seq = last;
+		return;
+	program->tended_seq = last;
+	program->tending = true;
+}
+
+/* Runs that wait for a last row which no disk takes must not wait for ever. */
+static void
+give_up_when_alone(struct program *program)
+{
+	if (writer_closed_us(program->writer) <
+		LIMIT_AUDIT_GIVE_UP_MS * INT64_C(1000) ||
+	    clients_at_work(program->clients) > 0)
+		return;
+	log_error("the last rows could not be written");
+	program->exit_status = EXIT_FAILURE;
+	loop_stop(program->loop);
 }
 
 static void
@@ -172,6 +200,11 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	writer_look_at_disk(program->writer);
+	if (writer_closed_us(program->writer) > 0) {
+		give_up_when_alone(program);
+		return;
+	}
 	/* What root could rewrite is bounded also when nothing happens. */
 	if (store_checkpoint(program->store) != STATUS_OK)
 		log_warning("cannot write a checkpoint: %s",
@@ -276,6 +309,7 @@ begin(struct program *program, struct problem *reterr)
 	    event_add(program->incoming, NULL) != 0)
 		return problem_set(reterr, "no memory for the audit writer");
 	writer_note(program->writer, NULL, "start", NULL);
+	writer_look_at_disk(program->writer);
 	if (!end_lost_runs(program))
 		return problem_set(reterr, "cannot write %s: %s", program->path,
 		    store_error(program->store));

@@ -145,7 +145,7 @@ def audit(folder, does):
             sys.exit(0)
         kind, body, fds = frame
         if kind == AUDIT_RUN:
-            name, _ = take_block(body)
+            name, _ = take_block(body[1:])
             note(folder, "run " + name.decode())
             if does == "die":
                 sys.exit(0)

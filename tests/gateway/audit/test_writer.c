@@ -639,6 +639,59 @@ files_are_the_users_own(void **state)
 	}
 }
 
+/* What ends before its number was heard belongs to its first row all the same.
+ */
+static void
+row_that_ends_early_is_given_the_one_it_belongs_to(void **state)
+{
+	struct parent *parent = *state;
+	struct event event;
+	int fd, gateway;
+
+	parent_start_writer(parent);
+	fd = parent_connect(parent);
+	parent_open_run(fd, "run-1");
+	gateway = parent_add_producer(fd, EVENT_ROLE_GATEWAY);
+	for (uint64_t flow = 1; flow <= 20; flow++) {
+		event = parent_event(4 * flow - 3, EVENT_NO_WAIT);
+		event.flow_id = (int64_t)flow;
+		event.kind = EVENT_FLOW_OPEN;
+		parent_send_event(gateway, &event);
+		event.number++;
+		event.kind = EVENT_HTTP_INTENT;
+		event.req_id = cursor_of(
+		    flow % 2 == 0 ? "0123456789abcdef" : "fedcba9876543210",
+		    EVENT_REQ_ID);
+		parent_send_event(gateway, &event);
+		event.number++;
+		event.kind = EVENT_HTTP;
+		event.parent_seq = 0;
+		parent_send_event(gateway, &event);
+		event.number++;
+		event.kind = EVENT_FLOW_END;
+		event.req_id = cursor_of("", 0);
+		/* Half of them when the first rows are committed long ago. */
+		if (flow == 10)
+			event.wait = EVENT_WAIT_DISK;
+		parent_send_event(gateway, &event);
+		if (flow == 10)
+			(void)parent_await_accepted(gateway, event.number);
+	}
+	(void)close(gateway);
+	parent_send_end(fd, 0);
+	(void)parent_await_closed(fd);
+	assert_int_equal(
+	    parent_number(parent, "SELECT count(*) FROM v_open_intent"), 0);
+	assert_int_equal(
+	    parent_number(parent,
+		"SELECT count(*) FROM event e JOIN event p ON p.seq = "
+		"e.parent_seq WHERE p.flow_id = e.flow_id AND ((e.kind = 1 "
+		"AND p.kind = 4 AND p.req_id = e.req_id) OR (e.kind = 2 AND "
+		"p.kind = 3))"),
+	    40);
+	(void)close(fd);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -656,6 +709,7 @@ main(void)
 		TEST(producer_that_stays_is_ended_and_the_run_is_closed),
 		TEST(killed_writer_loses_no_accepted_row),
 		TEST(full_disk_closes_the_audit_until_there_is_room),
+		TEST(row_that_ends_early_is_given_the_one_it_belongs_to),
 		TEST(writer_accepts_nothing_and_ends_when_its_file_is_removed),
 		TEST(file_that_is_no_audit_is_refused_and_left_alone),
 		TEST(folder_that_others_can_write_is_refused),
