@@ -123,8 +123,9 @@ encode(struct cursor text, size_t skip, bool url, unsigned char *out)
 		for (size_t bit = digit * 6; bit < digit * 6 + 6; bit++) {
 			size_t place = bit - skip * 8;
 
-			value = value << 1 |
-				(text.at[place / 8] >> (7 - place % 8) & 1u);
+			value = value << 1 | ((unsigned)text.at[place / 8] >>
+						     (7 - place % 8) &
+						 1U);
 		}
 		if (value < 62)
 			out[count++] = (unsigned char)digits[value];
