@@ -265,7 +265,8 @@ carriers_drop(struct carrier *carrier)
 {
 	carriers_wake(carrier);
 	if (carrier->holder != NULL)
-		carriers_let_go(carrier->holder);
+		carrier->holder->carrier = NULL;
+	carrier->holder = NULL;
 	TAILQ_REMOVE(&carrier->carriers->all, carrier, next);
 	carrier->ops->close(carrier);
 }

@@ -118,6 +118,8 @@ struct flow {
 
 	enum sniff_protocol protocol;
 	bool sniffed; /* protocol is known */
+	bool speaks_h2; /* inside */
+	bool reaches_h2; /* outside, when that was known before the inside */
 	struct flow_hello hello;
 	struct verdict verdict;
 	struct stack *judge; /* that gave it; kept while it names a rule */
@@ -134,8 +136,6 @@ struct flow {
 	/* A connection outside that nobody else may have; see carriers. */
 	struct carrier *carrier;
 	const struct outside *trust; /* who is believed outside, once known */
-	bool speaks_h2; /* inside */
-	bool reaches_h2; /* outside, when that was known before the inside */
 
 	/* One each for the states that have something to keep. */
 	struct explicit *explicit;
@@ -149,11 +149,11 @@ struct flow {
 	/* Why it was refused or ended; the first reason stands. */
 	enum reason reason;
 	char cause[128]; /* in words, where a library has some; or empty */
+	bool opened; /* its first row was put */
+	bool tunneled; /* its bytes were passed on unread */
 
 	/* For its rows. */
 	int64_t open_seq; /* of its flow_open row; 0 until accepted */
-	bool opened; /* the row was put */
-	bool tunneled; /* its bytes were passed on unread */
 	uint64_t requests; /* that have rows of their own */
 	int64_t bytes_out, bytes_in;
 };

@@ -315,16 +315,47 @@ make_step(enum step step, struct cursor bytes, int times)
 
 /* ---- what must hold ---- */
 
-/* The first request of a connection is one that was judged and allowed. */
-static bool
+/* How many requests were begun on a connection of HTTP/2. */
+static size_t
+count_heads(struct cursor bytes)
+{
+	struct cursor payload;
+	uint32_t length, id, last = 0;
+	uint8_t type, flags;
+	size_t heads = 0;
+
+	while (cursor_u24(&bytes, &length) && cursor_u8(&bytes, &type) &&
+	       cursor_u8(&bytes, &flags) && cursor_u32(&bytes, &id) &&
+	       cursor_take(&bytes, length, &payload)) {
+		/* Trailers come on a stream that was counted. */
+		if (type == 1 && id > last) {
+			last = id;
+			heads++;
+		}
+	}
+	return heads;
+}
+
+/*
+ * How many requests an origin saw, at most one of HTTP/1.  The first of these
+ * is one that was judged and allowed.
+ */
+static size_t
 check_origin(const struct origin *origin)
 {
+	struct cursor seen = cursor_of(origin->seen, origin->length);
 	struct request request;
 	enum head_fault fault;
 	enum parse_result result;
 
 	if (origin->length == 0)
-		return false;
+		return 0;
+	if (cursor_literal(&seen, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
+		return count_heads(seen);
+	/* The preface in pieces. */
+	if (origin->length < 24 && origin->seen[0] == 'P' &&
+	    origin->seen[1] == 'R')
+		return 0;
 	result = http1_request_parse(
 	    cursor_of(origin->seen, origin->length), &request, &fault);
 	assert(result != PARSE_BAD);
@@ -333,7 +364,7 @@ check_origin(const struct origin *origin)
 		assert(request.path.left < 4 ||
 		       memcmp(request.path.at, "/no/", 4) != 0);
 	}
-	return true;
+	return 1;
 }
 
 static void

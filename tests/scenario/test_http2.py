@@ -5,10 +5,12 @@ http2 outside, in every combination of versions.
 import json
 import os
 import queue
+import shutil
 import sqlite3
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -46,6 +48,46 @@ class NodeOrigin:
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
+
+
+class Most:
+    """The most memory that a run's gateway has held so far, in KiB."""
+
+    def __init__(self, process):
+        self.process = process
+        self.most = 0
+        self.thread = threading.Thread(target=self.watch, daemon=True)
+        self.thread.start()
+
+    def gateway(self):
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/stat" % pid) as stat:
+                    word = stat.read().split()
+            except OSError:
+                continue
+            if (word[1] == "(exeat-gateway)" and
+                    int(word[3]) == self.process.pid):
+                return pid
+        return None
+
+    def watch(self):
+        gateway = None
+        while self.process.poll() is None:
+            gateway = gateway or self.gateway()
+            try:
+                with open("/proc/%s/status" % gateway) as status:
+                    for line in status:
+                        if line.startswith("VmHWM:"):
+                            self.most = int(line.split()[1])
+            except OSError:
+                pass
+            # Between two looks; nothing is waited for by it.
+            time.sleep(0.02)
+
+    def end(self):
+        self.thread.join()
+        return self.most
 
 
 def summed(rows):
@@ -235,14 +277,18 @@ class Http2(world.World):
         # S06, S19
         for versions in ("h2", "http1"):
             origin = NodeOrigin(self, versions=versions)
-            out = self.node_client(self.api(origin), """
-                const s = http2.connect(url);
+            process = self.start(self.api(origin), "node", "-e", """
+                const s = require('http2').connect('https://api.test:%d');
                 const r = s.request({':path': '/big?n=%d'});
                 let got = 0;
                 r.on('data', d => got += d.length);
-                r.on('end', () => { console.log(got); s.close(); });""" % BIG,
-                origin.port)
-            self.assertEqual(int(out), BIG)
+                r.on('end', () => { console.log(got); s.close(); });""" % (
+                    origin.port, BIG))
+            most = Most(process)
+            out, err = process.communicate(timeout=240)
+            self.assertEqual(int(out), BIG, err)
+            self.assertGreater(most.end(), 0)
+            self.assertLess(most.end(), 64 << 10)
 
     def test_slow_reader_holds_up_no_other_stream(self):
         origin = NodeOrigin(self)
@@ -334,6 +380,52 @@ class Http2(world.World):
         out = self.node_client(rules, self.SWITCH % "/chat", origin.port)
         self.assertTrue(out.startswith("403 "), out)
         self.assertEqual(origin.heard, [])
+
+    def test_ws_of_npm_speaks_through_the_gateway(self):
+        # S01, S03
+        if shutil.which("npm") is None:
+            self.skipTest("npm is not here")
+        done = subprocess.run(
+            ["npm", "install", "--no-audit", "--no-fund", "--cache",
+             os.path.join(self.folder, "npm"), "ws"], cwd=self.workspace,
+            capture_output=True, text=True, timeout=240, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        server = subprocess.Popen(
+            ["node", "-e", """
+                const fs = require('fs');
+                const server = require('https').createServer({
+                  cert: fs.readFileSync(process.argv[1]),
+                  key: fs.readFileSync(process.argv[2])});
+                const ws = new (require('ws').WebSocketServer)({ server });
+                ws.on('connection', c => {
+                  c.send('welcome');
+                  c.on('message', (m, binary) => c.send(m, { binary })); });
+                server.listen(0, '127.0.0.1', () =>
+                  console.log(server.address().port));
+             """, os.path.join(self.shared, "origin.pem"),
+             os.path.join(self.shared, "origin.key")], cwd=self.workspace,
+            stdout=subprocess.PIPE, text=True)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.kill)
+        port = int(server.stdout.readline())
+
+        class Here:
+            pass
+        Here.port = port
+        out = self.node_client(self.api(Here), """
+            const WebSocket = require('ws');
+            const c = new WebSocket(url.replace('https', 'wss'));
+            const seen = [];
+            c.on('message', (m, binary) => {
+              seen.push(binary ? m.length : String(m));
+              if (seen.length === 1) {
+                c.send('hello'); c.send(Buffer.alloc(300000)); }
+              if (seen.length === 3) c.close(1000); });
+            c.on('close', code => console.log(seen.join(' '), code));""", port)
+        self.assertEqual(out, "welcome hello 300000 1000")
+        self.assertEqual([101], [row["status"] for row in
+                                 self.rows("kind = 'http'")])
 
     def test_grpc_both_ways_with_trailers(self):
         server = subprocess.Popen(
