@@ -25,7 +25,7 @@ static const char *const top_keys[] = { "$schema", "version", "note", "issuer",
 	"credentials", NULL };
 
 static const char *const entry_keys[] = { "kind", "note", "source", "hosts",
-	NULL };
+	"placeholder", NULL };
 
 void
 catalog_free(struct catalog *catalog)
@@ -123,6 +123,27 @@ read_source(const struct reading *reading, struct credential *credential)
 		(void)!source_parse(reading, &credential->source);
 }
 
+/* It is the command that makes it; here it is only looked at. */
+static void
+read_placeholder(const struct reading *reading)
+{
+	static const char *const keys[] = { "env", "secret_env", "shape", "in",
+		NULL };
+	struct place place;
+	struct reading inner;
+
+	if (!reading_object(
+		reading, "placeholder", READING_OPTIONAL, &place, &inner))
+		return;
+	reading_known(&inner, keys, NULL);
+	(void)!reading_text(
+	    &inner, "env", READING_REQUIRED, LIMIT_VARIABLE_NAME);
+	(void)!reading_text(
+	    &inner, "secret_env", READING_OPTIONAL, LIMIT_VARIABLE_NAME);
+	(void)!reading_text(&inner, "shape", READING_OPTIONAL, 32);
+	(void)!reading_texts(&inner, "in", READING_OPTIONAL, 8);
+}
+
 static void
 read_credential(
     struct catalog *catalog, const struct reading *reading, const char *name)
@@ -145,6 +166,7 @@ read_credential(
 	reading_known(reading, entry_keys, mint->keys);
 	read_hosts(reading, credential);
 	read_source(reading, credential);
+	read_placeholder(reading);
 	credential->config = mint->read == NULL ? NULL : mint->read(reading);
 }
 

@@ -53,7 +53,7 @@ static const struct promise {
 } promises[] = {
 	{ "credential", states_credential, true },
 	{ "clear", states_clear, true },
-	{ "echo", states_echo, false },
+	{ "echo", states_echo, true },
 	{ "exe", states_exe, true },
 	{ "mcp", states_mcp, false },
 	{ "log", states_log, false },

@@ -11,6 +11,7 @@ static const struct {
 	{ FRAME_ORDER_LAYER, 1 },
 	{ FRAME_ORDER_BEGIN, 0 },
 	{ FRAME_ORDER_STOP, 0 },
+	{ FRAME_ORDER_LURE, 0 },
 	{ FRAME_ORDER_READY, 0 },
 	{ FRAME_ORDER_FAILED, 0 },
 	{ FRAME_ORDER_TALLY, 0 },

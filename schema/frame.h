@@ -22,6 +22,7 @@ enum frame_type {
 	FRAME_ORDER_BEGIN = 0x0102,
 	FRAME_ORDER_STOP = 0x0103,
 	FRAME_ORDER_SWAP = 0x0104, /* the layers sent since are the policy */
+	FRAME_ORDER_LURE = 0x0105, /* a placeholder of the sandbox's */
 	FRAME_ORDER_READY = 0x0181,
 	FRAME_ORDER_FAILED = 0x0182,
 	FRAME_ORDER_TALLY = 0x0183,

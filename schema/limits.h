@@ -203,6 +203,9 @@
 #define LIMIT_CHUNK_LINE 4096 /* size and the extensions that we drop */
 #define LIMIT_HTTP_TRAILERS 16384 /* a few checksums and signatures */
 #define LIMIT_AWS_PARAMETERS 128 /* of a query that is to be signed */
+#define LIMIT_AWS_CHUNK 1048576 /* signed before its bytes are sent on */
+#define LIMIT_AWS_FORM 131072 /* a head with its path encoded once more */
+#define LIMIT_OUTBOX 2162688 /* two chunks and what is around them */
 #define LIMIT_AWS_LINE 4096 /* of a signed chunk or its trailers */
 #define LIMIT_NEEDLES 64 /* placeholders of a run, or what was put in one */
 #define LIMIT_NEEDLE 8192 /* the longest token a head could take */

@@ -2,6 +2,8 @@
 
 #include "schema/status.h"
 
+#include <string.h>
+
 void
 order_layer_write(const struct order_layer *layer, struct cursor_writer *out)
 {
@@ -44,6 +46,32 @@ order_begin_read(struct cursor body, struct order_begin *ret)
 		return STATUS_MALFORMED;
 	begin.observe = observe == 1;
 	*ret = begin;
+	return STATUS_OK;
+}
+
+void
+order_lure_write(const struct order_lure *lure, struct cursor_writer *out)
+{
+	cursor_put_string(out, lure->credential);
+	cursor_put_string(out, lure->value);
+	cursor_put_u8(out, lure->places);
+}
+
+int
+order_lure_read(struct cursor body, struct order_lure *ret)
+{
+	struct order_lure lure;
+
+	if (!cursor_string(&body, lure.credential, sizeof(lure.credential)) ||
+	    lure.credential[0] == '\0' ||
+	    !cursor_string(&body, lure.value, sizeof(lure.value)) ||
+	    strlen(lure.value) < LIMIT_NEEDLE_LEAST ||
+	    !cursor_u8(&body, &lure.places) ||
+	    lure.places >
+		(ORDER_LURE_QUERY | ORDER_LURE_BODY | ORDER_LURE_SIGNS) ||
+	    !cursor_is_empty(&body))
+		return STATUS_MALFORMED;
+	*ret = lure;
 	return STATUS_OK;
 }
 

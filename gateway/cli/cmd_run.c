@@ -4,6 +4,7 @@
 #include "gateway/audit/summary.h"
 #include "gateway/cli/harvest.h"
 #include "gateway/cli/ledger.h"
+#include "gateway/cli/lookalike.h"
 #include "gateway/cli/policies.h"
 #include "gateway/cli/settings.h"
 #include "gateway/cli/siblings.h"
@@ -318,18 +319,26 @@ tell(struct siblings_ending *ending, const struct task *task,
 }
 
 static int
-start_and_wait(const struct task *task, const struct settings *settings,
+start_and_wait(struct task *task, const struct settings *settings,
     const struct policies *policies, int result_fd)
 {
 	struct siblings_ending ending;
 	struct siblings_wish wish = {
 		.task = task, .settings = settings, .policies = policies
 	};
+	struct lookalikes lookalikes;
 	struct parcel parcel;
 	struct problem problem;
 	int code;
 
+	if (lookalikes_make(task->credentials, &policies->needs,
+		&task->variables, &lookalikes, &problem) != STATUS_OK) {
+		complain(&problem);
+		return COMMAND_FAILED;
+	}
+	wish.lookalikes = &lookalikes;
 	if (parcel_make(task, settings, &parcel, &problem) != STATUS_OK) {
+		lookalikes_done(&lookalikes);
 		parcel_done(&parcel);
 		complain(&problem);
 		return COMMAND_FAILED;
@@ -338,6 +347,7 @@ start_and_wait(const struct task *task, const struct settings *settings,
 	wish.plan_fd = parcel.plan_fd;
 	wish.result_fd = parcel.result_fd;
 	siblings_run(&wish, &ending);
+	lookalikes_done(&lookalikes);
 	code = tell(&ending, task, &parcel, result_fd);
 	parcel_done(&parcel);
 	result_done(&ending.result);
@@ -346,7 +356,7 @@ start_and_wait(const struct task *task, const struct settings *settings,
 }
 
 static int
-load_and_start(const struct task *task, const struct settings *settings)
+load_and_start(struct task *task, const struct settings *settings)
 {
 	struct policies policies;
 	struct problems problems = { .list = NULL };

@@ -3,6 +3,7 @@
 #include "gateway/cli/auditor.h"
 #include "gateway/cli/desk.h"
 #include "gateway/cli/ends.h"
+#include "gateway/cli/lookalike.h"
 #include "gateway/cli/policies.h"
 #include "gateway/cli/program.h"
 #include "gateway/cli/settings.h"
@@ -312,6 +313,23 @@ static const struct channel_events gateway_events = {
 };
 
 static int
+send_lures(struct siblings *all)
+{
+	const struct lookalikes *lookalikes = all->wish->lookalikes;
+	int status = STATUS_OK;
+
+	for (size_t i = 0; status == STATUS_OK && i < lookalikes->count; i++) {
+		unsigned char packet[sizeof(lookalikes->list[i]) + 16];
+		struct cursor_writer out =
+		    frame_begin(FRAME_ORDER_LURE, packet, sizeof(packet));
+
+		order_lure_write(&lookalikes->list[i], &out);
+		status = channel_send(all->gateway_channel, &out, NULL, 0);
+	}
+	return status;
+}
+
+static int
 send_begin(struct siblings *all)
 {
 	unsigned char packet[256];
@@ -355,7 +373,7 @@ start_gateway(
 		return status;
 	if (policies_send(all->wish->policies, all->gateway_channel) !=
 		STATUS_OK ||
-	    send_begin(all) != STATUS_OK)
+	    send_lures(all) != STATUS_OK || send_begin(all) != STATUS_OK)
 		return problem_set(reterr, "cannot give the gateway its order");
 	return STATUS_OK;
 }

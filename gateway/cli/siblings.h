@@ -28,6 +28,7 @@ struct siblings_wish {
 	const struct task *task;
 	const struct settings *settings;
 	const struct policies *policies;
+	const struct lookalikes *lookalikes;
 	const struct ledger_name *name;
 	int plan_fd; /* sealed JSON */
 	int result_fd; /* a memfd the launcher writes to */

@@ -136,6 +136,7 @@ engine_start(struct loop *loop, struct sink *sink,
 		clock_wall_us(), reterr) != STATUS_OK)
 		goto fail;
 	engine->has_run = true;
+	engine->run.lures = order->lures;
 	engine->roots = trust_store_new(reterr);
 	if (engine->roots == NULL)
 		goto fail;

@@ -17,6 +17,7 @@
 struct consent;
 struct engine;
 struct loop;
+struct lures;
 struct problem;
 struct sink;
 struct stack;
@@ -25,6 +26,7 @@ struct stack;
 struct engine_order {
 	struct order_begin identity;
 	struct stack *stack; /* takes the reference, also on failure */
+	struct lures *lures; /* borrowed, and outlives the engine; or NULL */
 	/* Their channels, taken the same way; -1: there is none. */
 	int lookout, broker;
 };

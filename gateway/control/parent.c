@@ -7,6 +7,7 @@
 #include "gateway/proc/channel.h"
 #include "gateway/proc/log.h"
 #include "gateway/proc/loop.h"
+#include "gateway/run/lures.h"
 #include "policy/document.h"
 #include "policy/honour.h"
 #include "policy/stack.h"
@@ -224,6 +225,17 @@ on_layer(struct parent *parent, const struct frame *frame, struct fdpass *fds)
 	}
 }
 
+static void
+on_lure(struct parent *parent, const struct frame *frame, struct fdpass *fds)
+{
+	struct order_lure lure;
+
+	(void)fds;
+	if (order_lure_read(frame->body, &lure) != STATUS_OK ||
+	    lures_add(parent->order.lures, &lure) != STATUS_OK)
+		channel_end(parent->channel, STATUS_MALFORMED);
+}
+
 /* The stack has its own references. */
 static void
 drop_layers(struct parent *parent)
@@ -318,6 +330,10 @@ begin(struct parent *parent, struct problem *reterr)
 
 	if (status != STATUS_OK)
 		return status;
+	if (lures_settle(parent->order.lures) != STATUS_OK) {
+		stack_unref(STEAL(parent->order.stack));
+		return problem_set(reterr, "there is no memory");
+	}
 	parent->order.lookout = steal_fd(&parent->lookout_fd);
 	parent->order.broker = steal_fd(&parent->broker_fd);
 	parent->engine =
@@ -411,6 +427,7 @@ static const struct message {
 	    struct fdpass *fds);
 } messages[] = {
 	{ FRAME_ORDER_LAYER, PARENT_LOADING, on_layer },
+	{ FRAME_ORDER_LURE, PARENT_LOADING, on_lure },
 	{ FRAME_ORDER_BEGIN, PARENT_LOADING, on_begin },
 	{ FRAME_ORDER_STOP, PARENT_LOADING, on_stop },
 	{ FRAME_ORDER_STOP, PARENT_RUNNING, on_stop },
@@ -467,12 +484,14 @@ parent_new(struct loop *loop, struct sink *sink,
 	}
 	parent->loop = loop;
 	parent->sink = sink;
+	parent->order.lures = lures_new();
 	parent->handoff_fd = channels->handoff;
 	parent->lookout_fd = channels->lookout;
 	parent->broker_fd = channels->broker;
 	parent->drain = event_new(loop_base(loop), -1, 0, on_drain, parent);
 	parent->channel = channel_new(loop, channels->parent, &events, parent);
-	if (parent->drain == NULL || parent->channel == NULL) {
+	if (parent->order.lures == NULL || parent->drain == NULL ||
+	    parent->channel == NULL) {
 		parent_free(parent);
 		return NULL;
 	}
@@ -486,6 +505,7 @@ parent_free(struct parent *parent)
 		return;
 	adopt_free(parent->adopt);
 	engine_free(parent->engine);
+	lures_free(parent->order.lures);
 	drop_layers(parent);
 	if (parent->drain != NULL)
 		event_free(parent->drain);

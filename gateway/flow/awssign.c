@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINES_MAX 1024 /* of a string to sign; scopes are short */
+enum {
+	LINES_MAX = 1024, /* of a string to sign; scopes are short */
+	SECRET_MAX = 512
+};
 
 static void
 print_hex(const unsigned char *bytes, char ret[AWSSIGN_HEX])
@@ -30,6 +33,41 @@ digest_of(struct cursor bytes, char ret[AWSSIGN_HEX])
 		return false;
 	print_hex(digest, ret);
 	return true;
+}
+
+static bool
+step(const void *key, size_t length, struct cursor text,
+    unsigned char ret[AWSSIGN_KEY])
+{
+	unsigned char mac[EVP_MAX_MD_SIZE];
+	unsigned size;
+
+	if (HMAC(EVP_sha256(), key, (int)length, text.at, text.left, mac,
+		&size) == NULL)
+		return false;
+	memcpy(ret, mac, AWSSIGN_KEY);
+	return true;
+}
+
+bool
+awssign_derive(
+    struct cursor secret, struct cursor scope, unsigned char ret[AWSSIGN_KEY])
+{
+	unsigned char first[4 + SECRET_MAX];
+	struct cursor part;
+	bool more, well;
+
+	if (secret.left > SECRET_MAX || !cursor_until(&scope, '/', &part))
+		return false;
+	memcpy(first, "AWS4", 4);
+	if (secret.left > 0)
+		memcpy(first + 4, secret.at, secret.left);
+	well = step(first, 4 + secret.left, part, ret);
+	do {
+		more = cursor_until(&scope, '/', &part);
+		well = well && step(ret, AWSSIGN_KEY, more ? part : scope, ret);
+	} while (more);
+	return well;
 }
 
 static void

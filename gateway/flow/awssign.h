@@ -13,6 +13,13 @@
 #define AWSSIGN_HEX 64
 #define AWSSIGN_KEY 32
 
+/*
+ * The key that a secret gives for a scope; used for placeholders, which are no
+ * secrets.
+ */
+bool awssign_derive(struct cursor secret, struct cursor scope,
+    unsigned char ret[AWSSIGN_KEY]) MUST_CHECK;
+
 /* What every signature of one request has in common. */
 struct awssign {
 	struct cursor key; /* AWSSIGN_KEY bytes */

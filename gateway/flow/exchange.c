@@ -4,14 +4,17 @@
 #include "gateway/flow/consent.h"
 #include "gateway/flow/flow.h"
 #include "gateway/flow/grants.h"
-#include "gateway/flow/inject.h"
 #include "gateway/flow/judge.h"
+#include "gateway/flow/lure.h"
+#include "gateway/flow/passage.h"
 #include "gateway/flow/record.h"
 #include "gateway/flow/refusal.h"
+#include "gateway/flow/sigv4.h"
 #include "gateway/flow/supply.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proto/response.h"
 #include "gateway/run/budget.h"
+#include "gateway/run/lures.h"
 #include "gateway/run/run.h"
 #include "policy/rule.h"
 #include "policy/stack.h"
@@ -21,6 +24,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define US_A_SECOND 1000000
 
 enum exchange_state {
 	EXCHANGE_RECORDING, /* its row, and a connection, are on their way */
@@ -50,6 +55,10 @@ struct exchange {
 	struct consent_ask ask;
 	struct grants_loan loan; /* of the rule's credential, if it names one */
 	bool injected; /* it has really left with it */
+	struct passage passage; /* of the bodies, and of what comes back */
+	/* The answer is over, but not all of it has gone inside yet. */
+	bool client_left;
+	int64_t left_out, left_in; /* bytes of the leg that has left */
 	struct sink_wait row;
 	bool waits_for_row;
 	bool connecting;
@@ -95,6 +104,10 @@ row_of(const struct exchange *exchange, enum reason reason)
 
 	if (client != NULL)
 		row.to = &client->to;
+	if (exchange->client_left) {
+		row.bytes_out = exchange->left_out;
+		row.bytes_in = exchange->left_in;
+	}
 	if (client == NULL || exchange->state != EXCHANGE_RELAYING)
 		return row;
 	row.bytes_out =
@@ -111,6 +124,7 @@ free_now(void *arg)
 
 	stack_unref(exchange->judge);
 	free(exchange->claim);
+	passage_done(&exchange->passage);
 	free(exchange->words);
 	free(exchange);
 }
@@ -129,16 +143,31 @@ settle(const struct exchange *exchange, const struct record_request *row)
 		    exchange->claim, QUOTA_BYTES_IN, in - exchange->charged[1]);
 }
 
+/* A secret that came back is told of, whatever was done about it. */
+static void
+note_echo(struct exchange *exchange)
+{
+	if (!passage_has_echoed(&exchange->passage) ||
+	    exchange->cause[0] != '\0')
+		return;
+	if (snprintf(exchange->cause, sizeof(exchange->cause),
+		"%s: it came back in the answer",
+		exchange->loan.question.credential) < 0)
+		exchange->cause[0] = '\0';
+}
+
 /* The one end: its row, then both legs, then (later) its memory. */
 static void
 finish(struct exchange *exchange, enum reason reason, enum leg_end inside,
     enum leg_end outside)
 {
-	struct record_request row = row_of(exchange, reason);
+	struct record_request row;
 	struct leg *server = exchange->server, *client = exchange->client;
 
 	if (exchange->state == EXCHANGE_OVER)
 		return;
+	note_echo(exchange);
+	row = row_of(exchange, reason);
 	record_http(exchange->flow, &row);
 	settle(exchange, &row);
 	loop_undefer(exchange->flow->plane->loop, &exchange->cutting);
@@ -220,37 +249,69 @@ refuse(struct exchange *exchange, enum reason reason)
 	    relaying ? LEG_RESET : LEG_REUSE);
 }
 
-/* Says why a credential is not to be had, in its row and on its page. */
+/* About a credential, for its row and its page. */
+static void
+tell_cause(struct exchange *exchange, const char *name, const char *words)
+{
+	if (snprintf(exchange->cause, sizeof(exchange->cause), "%s: %s", name,
+		words) < 0)
+		exchange->cause[0] = '\0';
+}
+
+/* Says why a credential is not to be had. */
 static void
 refuse_credential(struct exchange *exchange, const char *why)
 {
-	if (snprintf(exchange->cause, sizeof(exchange->cause), "%s: %s",
-		exchange->loan.question.credential, why) < 0)
-		exchange->cause[0] = '\0';
+	tell_cause(exchange, exchange->loan.question.credential, why);
 	refuse(exchange, REASON_CREDENTIAL_UNAVAILABLE);
 }
 
-/* Writes the request out, with its credential if there is one to go along. */
-static enum reason
+/* Writes the request out, as it may leave. */
+static struct passage_fault
 send_request(struct exchange *exchange, struct leg_request *request)
 {
 	struct leg *client = exchange->client;
-	struct inject_room room;
-	struct request head;
+	bool lent = exchange->loan.lent != NULL;
+	struct passage_order order = { .head = exchange->request,
+		.path = request->path,
+		.lures = exchange->flow->plane->run->lures,
+		.now_s = clock_wall_us() / US_A_SECOND };
+	struct passage_fault fault = { .words = "" };
+	struct passage_room room;
 
-	if (exchange->loan.lent == NULL)
-		return client->ops->request(client, request) ? REASON_NONE
-							     : REASON_MALFORMED;
-	if (grants_is_stale(&exchange->loan))
-		return REASON_REVOKED;
-	if (inject_request(exchange->request,
-		grants_lent_grant(&exchange->loan), &room, &head) != STATUS_OK)
-		return REASON_CREDENTIAL_UNAVAILABLE;
-	request->head = &head;
-	if (!client->ops->request(client, request))
-		return REASON_MALFORMED;
-	exchange->injected = true;
-	return REASON_NONE;
+	if (lent && grants_is_stale(&exchange->loan)) {
+		fault.reason = REASON_REVOKED;
+		return fault;
+	}
+	if (lent) {
+		order.rule = verdict_credential(&exchange->verdict);
+		order.grant = grants_lent_grant(&exchange->loan);
+	}
+	if (lent || !lures_are_none(order.lures)) {
+		fault = passage_begin(&exchange->passage, &order, &room);
+		request->head = &room.head;
+	}
+	if (fault.reason == REASON_NONE &&
+	    !client->ops->request(client, request))
+		fault.reason = REASON_MALFORMED;
+	exchange->injected = lent && fault.reason == REASON_NONE;
+	return fault;
+}
+
+/* What the sandbox has sent must not reach the world; it is told so. */
+static void
+refuse_passage(struct exchange *exchange, const struct passage_fault *fault)
+{
+	const char *name = fault->credential;
+
+	if (name == NULL && fault->words[0] != '\0')
+		name = exchange->loan.question.credential;
+	if (name != NULL)
+		tell_cause(exchange, name, fault->words);
+	if (exchange->responded)
+		finish(exchange, fault->reason, LEG_RESET, LEG_RESET);
+	else
+		refuse(exchange, fault->reason);
 }
 
 /* When its row is there and a connection is, the request leaves. */
@@ -261,7 +322,7 @@ go_on(struct exchange *exchange)
 	struct leg_request request = { .head = exchange->request,
 		.path =
 		    cursor_of(exchange->path->text, exchange->path->length) };
-	enum reason reason;
+	struct passage_fault fault;
 
 	if (exchange->waits_for_row || client == NULL)
 		return;
@@ -272,9 +333,9 @@ go_on(struct exchange *exchange)
 	}
 	exchange->sent_before = client->ops->sent(client);
 	exchange->received_before = client->ops->received(client);
-	reason = send_request(exchange, &request);
-	if (reason != REASON_NONE) {
-		refuse(exchange, reason);
+	fault = send_request(exchange, &request);
+	if (fault.reason != REASON_NONE) {
+		refuse_passage(exchange, &fault);
 		return;
 	}
 	exchange->state = EXCHANGE_RELAYING;
@@ -519,6 +580,7 @@ fill_question(struct exchange *exchange, const struct rule *rule)
 		    (size_t)flow->host.length + 1);
 	else
 		address_print(&flow->wanted.address, question->host);
+	sigv4_scope(exchange->request, question->scope);
 }
 
 /* By its rule's credential, if it has one; then its row. */
@@ -632,6 +694,11 @@ begin(struct exchange *exchange)
 	else if (reason == REASON_APPROVAL_NEEDED &&
 		 exchange->verdict.kind == VERDICT_ASK)
 		consent(exchange);
+	else if (lure_in_request(exchange->flow->plane->run->lures,
+		     exchange->request,
+		     cursor_of(exchange->path->text, exchange->path->length)) !=
+		 NULL)
+		refuse(exchange, REASON_PLACEHOLDER_LEAK);
 	else
 		refuse(exchange, reason);
 }
@@ -752,20 +819,39 @@ exchange_releases_head(const struct exchange *exchange)
 	       (!exchange->request_ended || exchange->responded);
 }
 
+/* As it may go inside; *copy is for what has to be changed. */
+static const struct response *
+pass_answer(struct exchange *exchange, const struct response *response,
+    struct response *copy)
+{
+	if (exchange->passage.echo == NULL)
+		return response;
+	*copy = *response;
+	if (passage_answer(&exchange->passage, copy) != STATUS_OK)
+		return NULL;
+	return copy;
+}
+
 void
 exchange_response(struct exchange *exchange, const struct response *response)
 {
 	struct leg *server = exchange->server;
+	struct response copy;
+	const struct response *answer = pass_answer(exchange, response, &copy);
 
 	if (response_is_interim(response)) {
 		/* HTTP/1.0 knows no such thing (RFC 9110 section 15.2). */
 		if (exchange->request->version != MESSAGE_HTTP_1_0 &&
-		    server->ops->respond(server, response))
+		    answer != NULL && server->ops->respond(server, answer))
 			server->ops->flush(server);
 		return;
 	}
 	exchange->status = response->status;
-	if (!server->ops->respond(server, response)) {
+	if (answer == NULL)
+		note_cause(exchange,
+		    "its coding cannot be read, so that a secret in it could "
+		    "not be masked");
+	if (answer == NULL || !server->ops->respond(server, answer)) {
 		refuse(exchange, REASON_UPSTREAM_MALFORMED);
 		return;
 	}
@@ -810,39 +896,84 @@ charge(struct exchange *exchange, enum quota_kind kind, size_t bytes)
 	loop_defer(exchange->flow->plane->loop, &exchange->cutting);
 }
 
+/* How a body is changed that comes from this leg. */
+static struct refit *
+refit_from(struct exchange *exchange, const struct leg *from)
+{
+	return from == exchange->server ? &exchange->passage.there
+					: &exchange->passage.back;
+}
+
 size_t
 exchange_room(const struct exchange *exchange, const struct leg *from)
 {
 	const struct leg *to = other(exchange, from);
 	uint64_t left;
 	size_t room;
+	const struct refit *refit = from == exchange->server
+					? &exchange->passage.there
+					: &exchange->passage.back;
 
-	if (exchange->state != EXCHANGE_RELAYING)
+	if (exchange->state != EXCHANGE_RELAYING || to == NULL)
 		return 0;
 	room = to->ops->room(to);
+	if (refit_is_set(refit))
+		room = refit_room(refit, room);
 	left = budget_left(exchange->claim, kind_of(exchange, from));
 	return left < room ? (size_t)left : room;
+}
+
+/* A body that cannot be passed on is broken off. */
+static void
+break_off(struct exchange *exchange, const struct leg *from)
+{
+	struct passage_fault fault = { .reason = REASON_MALFORMED,
+		.words = "a chunk of its body is not signed as it must be" };
+
+	if (from == exchange->server)
+		refuse_passage(exchange, &fault);
+	else
+		finish(
+		    exchange, REASON_UPSTREAM_MALFORMED, LEG_RESET, LEG_RESET);
 }
 
 void
 exchange_body(struct exchange *exchange, struct leg *from, struct cursor bytes)
 {
 	struct leg *to = other(exchange, from);
+	struct refit *refit = refit_from(exchange, from);
+	const char *leaked = NULL;
 
 	if (exchange->claim != NULL)
 		charge(exchange, kind_of(exchange, from), bytes.left);
-	to->ops->body(to, bytes);
+	if (from == exchange->server)
+		leaked = passage_see(&exchange->passage, bytes);
+	else
+		passage_look(&exchange->passage, bytes);
+	if (leaked != NULL) {
+		struct passage_fault fault = { .reason =
+						   REASON_PLACEHOLDER_LEAK,
+			.words = "a placeholder was sent where its credential "
+				 "does not go",
+			.credential = leaked };
+
+		refuse_passage(exchange, &fault);
+	} else if (!refit_is_set(refit)) {
+		to->ops->body(to, bytes);
+	} else if (refit_take(refit, to, bytes) != STATUS_OK) {
+		break_off(exchange, from);
+	}
 }
 
-void
-exchange_end(
-    struct exchange *exchange, struct leg *from, const struct header *trailers)
+/* All of a body has been given to the leg. */
+static void
+end_body(struct exchange *exchange, bool inward, const struct header *trailers)
 {
-	struct leg *to = other(exchange, from);
+	struct leg *to = inward ? exchange->server : exchange->client;
 
 	to->ops->finish(to, trailers);
 	to->ops->flush(to);
-	if (from == exchange->server) {
+	if (!inward) {
 		exchange->request_ended = true;
 		return;
 	}
@@ -851,6 +982,50 @@ exchange_end(
 		finish(exchange, REASON_NONE, LEG_CLOSE, LEG_CLOSE);
 	else
 		finish(exchange, REASON_NONE, LEG_REUSE, LEG_REUSE);
+}
+
+/* The leg outside has done its part; what it said still goes inside. */
+static void
+let_client_go(struct exchange *exchange)
+{
+	struct leg *client = exchange->client;
+	struct record_request row = row_of(exchange, REASON_NONE);
+
+	exchange->left_out = row.bytes_out;
+	exchange->left_in = row.bytes_in;
+	exchange->client_left = true;
+	exchange->client = NULL;
+	client->exchange = NULL;
+	client->ops->release(
+	    client, exchange->request_ended ? LEG_REUSE : LEG_CLOSE);
+	/* Nobody else will, now that its events are not ours any more. */
+	exchange->server->ops->flush(exchange->server);
+}
+
+void
+exchange_end(
+    struct exchange *exchange, struct leg *from, const struct header *trailers)
+{
+	struct refit *refit = refit_from(exchange, from);
+	bool inward = from != exchange->server;
+
+	if (!inward && !passage_is_whole(&exchange->passage)) {
+		break_off(exchange, from);
+		return;
+	}
+	if (!refit_is_set(refit)) {
+		end_body(exchange, inward, trailers);
+		return;
+	}
+	if (refit_end(refit, other(exchange, from)) != STATUS_OK) {
+		break_off(exchange, from);
+		return;
+	}
+	/* Trailers could not be kept until then. */
+	if (refit_is_done(refit))
+		end_body(exchange, inward, NULL);
+	else if (inward)
+		let_client_go(exchange);
 }
 
 /*
@@ -901,12 +1076,36 @@ exchange_fail(struct exchange *exchange, struct leg *from, enum reason reason)
 	refuse(exchange, reason);
 }
 
+/* What waited for room on a leg goes on; whether the exchange does. */
+static bool
+push(struct exchange *exchange, struct leg *to)
+{
+	bool inward = to == exchange->server;
+	struct refit *refit =
+	    inward ? &exchange->passage.back : &exchange->passage.there;
+
+	if (!refit_is_set(refit) || refit->box.bytes == NULL)
+		return true;
+	if (refit_push(refit, to) != STATUS_OK) {
+		break_off(exchange, other(exchange, to));
+		return false;
+	}
+	if (refit_is_done(refit))
+		end_body(exchange, inward, NULL);
+	else
+		to->ops->flush(to);
+	return exchange->state == EXCHANGE_RELAYING;
+}
+
 void
 exchange_drained(struct exchange *exchange, struct leg *leg)
 {
-	struct leg *source = other(exchange, leg);
+	struct leg *source;
 
-	if (exchange->state == EXCHANGE_RELAYING && source != NULL)
+	if (exchange->state != EXCHANGE_RELAYING || !push(exchange, leg))
+		return;
+	source = other(exchange, leg);
+	if (source != NULL)
 		source->ops->pull(source);
 }
 

@@ -283,7 +283,7 @@ record_http(struct flow *flow, const struct record_request *request)
 	if (request->began_us >= 0)
 		event.dur_us = clock_monotonic_us() - request->began_us;
 	if (request->reason != REASON_NONE || request->ask[0] != '\0' ||
-	    !flow->opened)
+	    request->cause[0] != '\0' || !flow->opened)
 		add_detail(flow, request->cause, request->ask, &words, &event);
 	flow->requests++;
 	if (request->bytes_out > 0)

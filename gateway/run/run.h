@@ -14,6 +14,7 @@
 
 struct budget;
 struct leaf_cache;
+struct lures;
 struct policy;
 struct problem;
 struct run_ca;
@@ -25,6 +26,7 @@ struct run {
 	struct run_ca *ca;
 	struct leaf_cache *leaves;
 	struct budget *budget;
+	const struct lures *lures; /* borrowed; NULL: the sandbox has none */
 	struct order_tally tally;
 	int64_t next_flow;
 	uint64_t next_request;

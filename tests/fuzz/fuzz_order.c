@@ -15,6 +15,7 @@ static union {
 	struct problem failed;
 	struct order_tally tally;
 	struct order_swap swap;
+	struct order_lure lure;
 } message;
 
 int
@@ -48,6 +49,10 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		status = order_swap_read(body, &message.swap);
 		if (status == STATUS_OK)
 			order_swap_write(&message.swap, &out);
+	} else if (kind == 5) {
+		status = order_lure_read(body, &message.lure);
+		if (status == STATUS_OK)
+			order_lure_write(&message.lure, &out);
 	}
 	if (status != STATUS_OK)
 		return 0;

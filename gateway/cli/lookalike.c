@@ -1,0 +1,219 @@
+#include "gateway/cli/lookalike.h"
+
+#include "schema/problem.h"
+#include "schema/status.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			      "abcdefghijklmnopqrstuvwxyz0123456789";
+static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/* What programs check of a key before they send it. */
+static const struct shape {
+	const char *prefix;
+	size_t length; /* behind it */
+	const char *alphabet;
+} shapes[] = {
+	{ "ghp_", 36, letters },
+	{ "ghs_", 36, letters },
+	{ "gho_", 36, letters },
+	{ "glpat-", 20, letters },
+	{ "sk-ant-", 95, letters },
+	{ "sk-", 48, letters },
+	{ "AKIA", 16, capitals },
+	{ "ASIA", 16, capitals },
+};
+
+enum {
+	ANY_LENGTH = 40, /* of a prefix that is not in the list */
+	PREFIX_MAX = 32,
+	AWS_SECRET = 40
+};
+
+void
+lookalikes_done(struct lookalikes *lookalikes)
+{
+	free(STEAL(lookalikes->list));
+	lookalikes->count = 0;
+}
+
+static const struct shape *
+find_shape(const char *prefix)
+{
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+		if (strcmp(shapes[i].prefix, prefix) == 0)
+			return &shapes[i];
+	return NULL;
+}
+
+/* Each of length letters by chance, none more likely than another. */
+static int
+draw(const char *alphabet, size_t length, char *out)
+{
+	size_t count = strlen(alphabet), least = 256 - 256 % count;
+
+	for (size_t i = 0; i < length; i++) {
+		unsigned char byte;
+
+		do {
+			if (getrandom(&byte, 1, 0) != 1)
+				return STATUS_SYSTEM;
+		} while (byte >= least);
+		out[i] = alphabet[byte % count];
+	}
+	out[length] = '\0';
+	return STATUS_OK;
+}
+
+static int
+make_value(const char *prefix, char out[LIMIT_PLACEHOLDER + 1])
+{
+	const struct shape *shape = find_shape(prefix);
+	size_t used = strlen(prefix);
+
+	if (used > PREFIX_MAX)
+		return STATUS_TOO_LONG;
+	memcpy(out, prefix, used);
+	return draw(shape == NULL ? letters : shape->alphabet,
+	    shape == NULL ? ANY_LENGTH : shape->length, out + used);
+}
+
+/* Somebody's own value stays. */
+static int
+set(struct variables *variables, const char *name, const char *value,
+    struct problem *reterr)
+{
+	char text[LIMIT_VARIABLE_NAME + LIMIT_PLACEHOLDER + 2];
+	int length;
+
+	for (size_t i = 0; i < variables->count; i++)
+		if (strcmp(variables->list[i].name, name) == 0)
+			return STATUS_OK;
+	length = snprintf(text, sizeof(text), "%s=%s", name, value);
+	if (length < 0 || (size_t)length >= sizeof(text))
+		return problem_set(
+		    reterr, "the variable %.100s is too long", name);
+	return variables_add(variables, text, reterr);
+}
+
+static struct order_lure *
+next(struct lookalikes *lookalikes, const char *credential)
+{
+	struct order_lure *lure;
+
+	if (lookalikes->count == LIMIT_NEEDLES)
+		return NULL;
+	lure = &lookalikes->list[lookalikes->count++];
+	*lure = (struct order_lure){ .places = 0 };
+	memcpy(lure->credential, credential, strlen(credential) + 1);
+	return lure;
+}
+
+/* Where it is to be replaced besides fields: ["query", "body"]. */
+static uint8_t
+read_places(json_t *placeholder)
+{
+	json_t *item;
+	uint8_t places = 0;
+	size_t i;
+
+	json_array_foreach(json_object_get(placeholder, "in"), i, item)
+	{
+		const char *word = json_string_value(item);
+
+		if (word != NULL && strcmp(word, "query") == 0)
+			places |= ORDER_LURE_QUERY;
+		if (word != NULL && strcmp(word, "body") == 0)
+			places |= ORDER_LURE_BODY;
+	}
+	return places;
+}
+
+static int
+make_one(struct lookalikes *lookalikes, struct variables *variables,
+    const char *credential, json_t *placeholder, struct problem *reterr)
+{
+	const char *env =
+	    json_string_value(json_object_get(placeholder, "env"));
+	const char *secret_env =
+	    json_string_value(json_object_get(placeholder, "secret_env"));
+	const char *prefix =
+	    json_string_value(json_object_get(placeholder, "shape"));
+	struct order_lure *lure = next(lookalikes, credential), *secret;
+	int status = STATUS_OK;
+
+	if (lure == NULL ||
+	    make_value(prefix == NULL ? "" : prefix, lure->value) != STATUS_OK)
+		return problem_set(
+		    reterr, "no placeholder can be made for %s", credential);
+	lure->places = read_places(placeholder);
+	if (env != NULL)
+		status = set(variables, env, lure->value, reterr);
+	if (status != STATUS_OK || secret_env == NULL)
+		return status;
+	secret = next(lookalikes, credential);
+	if (secret == NULL ||
+	    draw(letters, AWS_SECRET, secret->value) != STATUS_OK)
+		return problem_set(
+		    reterr, "no placeholder can be made for %s", credential);
+	secret->places = ORDER_LURE_SIGNS;
+	return set(variables, secret_env, secret->value, reterr);
+}
+
+/* What cannot be read is the broker's to tell. */
+static json_t *
+load(const char *file)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	json_error_t error;
+	json_t *root = NULL;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    st.st_size <= LIMIT_CREDENTIALS_BYTES)
+		root = json_loadfd(fd, JSON_REJECT_DUPLICATES, &error);
+	(void)close(fd);
+	return root;
+}
+
+int
+lookalikes_make(const char *file, const struct needs *needs,
+    struct variables *variables, struct lookalikes *ret, struct problem *reterr)
+{
+	struct lookalikes lookalikes = { .count = 0 };
+	int status = STATUS_OK;
+	json_t *root, *all;
+
+	*ret = lookalikes;
+	root = needs->count == 0 ? NULL : load(file);
+	if (root == NULL)
+		return STATUS_OK;
+	all = json_object_get(root, "credentials");
+	lookalikes.list = calloc(LIMIT_NEEDLES, sizeof(*lookalikes.list));
+	if (lookalikes.list == NULL)
+		status = problem_set(reterr, "no memory for placeholders");
+	for (size_t i = 0; status == STATUS_OK && i < needs->count; i++) {
+		json_t *placeholder = json_object_get(
+		    json_object_get(all, needs->names[i]), "placeholder");
+
+		if (json_is_object(placeholder))
+			status = make_one(&lookalikes, variables,
+			    needs->names[i], placeholder, reterr);
+	}
+	json_decref(root);
+	if (status == STATUS_OK)
+		*ret = lookalikes;
+	else
+		lookalikes_done(&lookalikes);
+	return status;
+}
