@@ -99,8 +99,8 @@ static const char *const absorb_texts[] = {
 	"WHERE ?1 <= ?2 ON CONFLICT DO UPDATE SET last_seq = "
 	"excluded.last_seq, last_us = excluded.last_us",
 
-	"INSERT OR REPLACE INTO meta(k, v) "
-	"SELECT 'through', ?2 WHERE ?1 <= ?2 AND ?3 > 0",
+	("INSERT OR REPLACE INTO meta(k, v) "
+	 "SELECT 'through', ?2 WHERE ?1 <= ?2 AND ?3 > 0"),
 };
 
 /* ---- opening ---- */

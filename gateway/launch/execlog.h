@@ -24,8 +24,8 @@ struct execlog *execlog_new(struct loop *loop, int producer) MUST_CHECK;
 /* Writes down what waits, for a while, and frees; how many there were. */
 uint64_t execlog_free(struct execlog *log);
 
-/* Takes listener, the notifications of one more filter; at most
+/* Takes fd, the notifications of one more filter; at most
  * LIMIT_GUESTS of them. */
-int execlog_listen(struct execlog *log, int listener) MUST_CHECK;
+int execlog_listen(struct execlog *log, int fd) MUST_CHECK;
 
 #endif
