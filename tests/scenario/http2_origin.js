@@ -2,7 +2,7 @@
  * An origin that speaks HTTP/2, with TLS or without, and HTTP/1.1 where it is
  * told to.  Says its port, then a line of JSON for each request it has seen.
  *
- * node http2_origin.js {tls|clear} {h2|switch|both|http1} CERT KEY
+ * node http2_origin.js {tls|clear|plain} {h2|switch|both|http1} CERT KEY
  */
 const http2 = require('http2');
 const https = require('https');
@@ -75,7 +75,8 @@ function on_request(req, res) {
 const files = kind === 'tls' ?
   { cert: fs.readFileSync(cert), key: fs.readFileSync(key) } : {};
 let server;
-if (kind === 'clear') server = http2.createServer();
+if (kind === 'plain') server = require('http').createServer();
+else if (kind === 'clear') server = http2.createServer();
 else if (versions === 'http1') server = https.createServer(files);
 else server = http2.createSecureServer({ ...files,
   allowHTTP1: versions === 'both',
