@@ -1,7 +1,6 @@
 #include "policy/asker.h"
 
 #include "policy/automaton.h"
-#include "policy/choice.h"
 #include "policy/rule.h"
 #include "schema/status.h"
 
@@ -41,11 +40,11 @@ has_hash(const struct rule *rule, const uint8_t sha256[EXEMATCH_SHA256])
 
 /* Unknown programs are met by what denies or asks, and by nothing else. */
 static bool
-unknown_will_do(const struct choice *choice)
+unknown_will_do(const struct asker *asker)
 {
-	for (size_t i = 0; i < choice->count; i++)
-		if ((choice->list[i]->rule->action == RULE_ALLOW) !=
-		    choice->list[i]->negated)
+	for (size_t i = 0; i < asker->count; i++)
+		if ((asker->list[i].rule->action == RULE_ALLOW) !=
+		    asker->list[i].negated)
 			return false;
 	return true;
 }
@@ -60,7 +59,7 @@ struct program_globs {
 
 /* False: no path at all would do. */
 static bool
-add_programs(struct program_globs *to, const struct condition *c)
+add_programs(struct program_globs *to, const struct asker_condition *c)
 {
 	struct pathmatch *first = to->globs + to->used;
 	size_t count = 0;
@@ -76,33 +75,33 @@ add_programs(struct program_globs *to, const struct condition *c)
 }
 
 static size_t
-count_programs(const struct choice *choice)
+count_programs(const struct asker *asker)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < choice->count; i++)
-		count += choice->list[i]->rule->exe_count;
+	for (size_t i = 0; i < asker->count; i++)
+		count += asker->list[i].rule->exe_count;
 	return count;
 }
 
 /* A path that goes with this hash, which may be one that nobody names. */
 static int
-find_program(const struct choice *choice, const uint8_t sha256[EXEMATCH_SHA256],
+find_program(const struct asker *asker, const uint8_t sha256[EXEMATCH_SHA256],
     struct automaton_word *ret)
 {
 	static const uint16_t tokens[] = { '/', PATHMATCH_STARS };
 	const struct pathmatch absolute = { .tokens = unconst(tokens),
 		.length = sizeof(tokens) / sizeof(tokens[0]) };
 	struct program_globs all = {
-		.globs = calloc(count_programs(choice) + 1, sizeof(absolute)),
+		.globs = calloc(count_programs(asker) + 1, sizeof(absolute)),
 		.list_count = 1,
 		.lists = { { .paths = &absolute, .count = 1 } },
 	};
 	bool possible = true;
 	int status = STATUS_NO_MEMORY;
 
-	for (size_t i = 0; all.globs != NULL && i < choice->count; i++) {
-		const struct condition *c = choice->list[i];
+	for (size_t i = 0; all.globs != NULL && i < asker->count; i++) {
+		const struct asker_condition *c = &asker->list[i];
 
 		if (!has_hash(c->rule, sha256))
 			possible = add_programs(&all, c) && possible;
@@ -110,7 +109,7 @@ find_program(const struct choice *choice, const uint8_t sha256[EXEMATCH_SHA256],
 			possible = possible && !c->negated;
 	}
 	/* One list more than there are conditions. */
-	if (choice->count >= LIMIT_REGION_CONDITIONS)
+	if (asker->count >= LIMIT_REGION_CONDITIONS)
 		status = STATUS_FULL;
 	else if (all.globs != NULL)
 		status = possible ? automaton_find(AUTOMATON_TEXTS, all.lists,
@@ -121,14 +120,14 @@ find_program(const struct choice *choice, const uint8_t sha256[EXEMATCH_SHA256],
 }
 
 static int
-try_program(const struct choice *choice, const uint8_t sha256[EXEMATCH_SHA256],
+try_program(const struct asker *asker, const uint8_t sha256[EXEMATCH_SHA256],
     bool told, struct cursor_writer *out)
 {
 	struct automaton_word *word = calloc(1, sizeof(*word));
 	int status = STATUS_NO_MEMORY;
 
 	if (word != NULL)
-		status = find_program(choice, sha256, word);
+		status = find_program(asker, sha256, word);
 	if (status == STATUS_OK) {
 		cursor_put_text(out, "exe=");
 		put_word(out, word);
@@ -143,13 +142,13 @@ try_program(const struct choice *choice, const uint8_t sha256[EXEMATCH_SHA256],
 
 /* A hash that no condition names, and whether they name any. */
 static bool
-fresh_hash(const struct choice *choice, uint8_t ret[EXEMATCH_SHA256])
+fresh_hash(const struct asker *asker, uint8_t ret[EXEMATCH_SHA256])
 {
 	bool any = false;
 
 	memset(ret, 0, EXEMATCH_SHA256);
-	for (size_t i = 0; i < choice->count; i++) {
-		const struct rule *rule = choice->list[i]->rule;
+	for (size_t i = 0; i < asker->count; i++) {
+		const struct rule *rule = asker->list[i].rule;
 
 		for (size_t k = 0; k < rule->exe_count; k++)
 			any = any || rule->exes[k].by_hash;
@@ -165,23 +164,23 @@ fresh_hash(const struct choice *choice, uint8_t ret[EXEMATCH_SHA256])
 }
 
 int
-asker_sample_program(const struct choice *choice, struct cursor_writer *out)
+asker_sample_program(const struct asker *asker, struct cursor_writer *out)
 {
 	uint8_t fresh[EXEMATCH_SHA256];
-	bool any = fresh_hash(choice, fresh);
+	bool any = fresh_hash(asker, fresh);
 	int status;
 
-	if (unknown_will_do(choice))
+	if (unknown_will_do(asker))
 		return STATUS_OK;
-	status = try_program(choice, fresh, any, out);
-	for (size_t i = 0; i < choice->count; i++) {
-		const struct rule *rule = choice->list[i]->rule;
+	status = try_program(asker, fresh, any, out);
+	for (size_t i = 0; i < asker->count; i++) {
+		const struct rule *rule = asker->list[i].rule;
 
 		for (size_t k = 0;
 		     status == STATUS_NOT_FOUND && k < rule->exe_count; k++)
 			if (rule->exes[k].by_hash)
 				status = try_program(
-				    choice, rule->exes[k].sha256, true, out);
+				    asker, rule->exes[k].sha256, true, out);
 	}
 	return status;
 }
@@ -190,13 +189,13 @@ asker_sample_program(const struct choice *choice, struct cursor_writer *out)
 
 /* A call of a tool: what is left to be found is the tool's name. */
 static int
-find_tool(const struct choice *choice, struct automaton_word *ret)
+find_tool(const struct asker *asker, struct automaton_word *ret)
 {
 	struct automaton_list lists[LIMIT_REGION_CONDITIONS];
 	size_t count = 0;
 
-	for (size_t i = 0; i < choice->count; i++) {
-		const struct condition *c = choice->list[i];
+	for (size_t i = 0; i < asker->count; i++) {
+		const struct asker_condition *c = &asker->list[i];
 		const struct mcpmatch *mcp = &c->rule->mcp;
 		bool holds =
 		    mcpmatch_has_method(mcp, cursor_of_text(MCPMATCH_CALL));
@@ -216,7 +215,7 @@ find_tool(const struct choice *choice, struct automaton_word *ret)
 
 /* Any other message: what is left to be found is its method. */
 static int
-find_method(const struct choice *choice, struct automaton_word *ret)
+find_method(const struct asker *asker, struct automaton_word *ret)
 {
 	struct automaton_list lists[LIMIT_REGION_CONDITIONS + 1];
 	struct pathmatch call;
@@ -227,13 +226,13 @@ find_method(const struct choice *choice, struct automaton_word *ret)
 	if (status != STATUS_OK)
 		return status;
 	/* One list more than there are conditions. */
-	if (choice->count >= LIMIT_REGION_CONDITIONS)
+	if (asker->count >= LIMIT_REGION_CONDITIONS)
 		status = STATUS_FULL;
 	lists[0] = (struct automaton_list){
 		.paths = &call, .count = 1, .negated = true
 	};
-	for (size_t i = 0; i < choice->count && status == STATUS_OK; i++) {
-		const struct condition *c = choice->list[i];
+	for (size_t i = 0; i < asker->count && status == STATUS_OK; i++) {
+		const struct asker_condition *c = &asker->list[i];
 		const struct mcpmatch *mcp = &c->rule->mcp;
 
 		if (mcp->method_count == 0) {
@@ -254,32 +253,32 @@ find_method(const struct choice *choice, struct automaton_word *ret)
 
 /* What is no message is met by no condition on one. */
 static bool
-silence_will_do(const struct choice *choice)
+silence_will_do(const struct asker *asker)
 {
-	for (size_t i = 0; i < choice->count; i++)
-		if (!choice->list[i]->negated)
+	for (size_t i = 0; i < asker->count; i++)
+		if (!asker->list[i].negated)
 			return false;
 	return true;
 }
 
 int
-asker_sample_message(const struct choice *choice, struct cursor_writer *out)
+asker_sample_message(const struct asker *asker, struct cursor_writer *out)
 {
 	struct automaton_word *word = calloc(1, sizeof(*word));
 	int status = STATUS_NO_MEMORY;
 
-	if (silence_will_do(choice)) {
+	if (silence_will_do(asker)) {
 		free(word);
 		return STATUS_OK;
 	}
 	if (word == NULL)
 		return status;
-	status = find_method(choice, word);
+	status = find_method(asker, word);
 	if (status == STATUS_OK) {
 		cursor_put_text(out, "mcp=");
 		put_word(out, word);
 	} else if (status == STATUS_NOT_FOUND) {
-		status = find_tool(choice, word);
+		status = find_tool(asker, word);
 		if (status == STATUS_OK) {
 			cursor_put_text(out, "mcp=" MCPMATCH_CALL " tool=");
 			put_word(out, word);

@@ -2,7 +2,6 @@
 
 #include "policy/asker.h"
 #include "policy/automaton.h"
-#include "policy/choice.h"
 #include "policy/instant.h"
 #include "schema/status.h"
 
@@ -10,6 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The conditions on one thing. */
+struct choice {
+	const struct condition *list[LIMIT_REGION_CONDITIONS];
+	size_t count;
+	int64_t now_us;
+};
 
 static struct facts
 blank_facts(void)
@@ -503,11 +509,23 @@ sample_query(const struct choice *choice, struct cursor_writer *out)
 	return status;
 }
 
+static struct asker
+asker_of(const struct choice *choice)
+{
+	struct asker asker = { .count = choice->count };
+
+	for (size_t i = 0; i < choice->count; i++)
+		asker.list[i] = (struct asker_condition){ choice->list[i]->rule,
+			choice->list[i]->negated };
+	return asker;
+}
+
 int
 condition_sample(enum condition_term term, const struct condition *list,
     size_t count, int64_t now_us, struct cursor_writer *out)
 {
 	struct choice choice = { .now_us = now_us };
+	struct asker asker;
 
 	assert(count <= LIMIT_REGION_CONDITIONS);
 	for (size_t i = 0; i < count; i++)
@@ -529,9 +547,11 @@ condition_sample(enum condition_term term, const struct condition *list,
 	case CONDITION_QUERY:
 		return sample_query(&choice, out);
 	case CONDITION_EXE:
-		return asker_sample_program(&choice, out);
+		asker = asker_of(&choice);
+		return asker_sample_program(&asker, out);
 	case CONDITION_MCP:
-		return asker_sample_message(&choice, out);
+		asker = asker_of(&choice);
+		return asker_sample_message(&asker, out);
 	case CONDITION_VALID:
 		return sample_time(&choice, out);
 	case CONDITION_TERM_COUNT:
