@@ -1,5 +1,6 @@
 #include "gateway/launch/probe.h"
 
+#include "gateway/launch/cgroup.h"
 #include "gateway/launch/devices.h"
 #include "gateway/launch/etc.h"
 #include "gateway/launch/listeners.h"
@@ -240,6 +241,44 @@ try_landlock(const struct plan *plan, struct problem *reterr)
 	    "processes further");
 }
 
+static int
+try_record(const struct plan *plan, struct problem *reterr)
+{
+	int listener = -1, status = privs_drop(reterr);
+
+	if (status == STATUS_OK)
+		status = syscalls_filter_told(
+		    plan->nested, plan->ptrace, &listener, reterr);
+	if (status == STATUS_REFUSED)
+		return problem_set(reterr,
+		    "programs are recorded by a sandbox around this one");
+	fd_done(&listener);
+	return status;
+}
+
+/* Which of them we may give; the rest has other means or none. */
+static int
+try_groups(const struct plan *plan, struct problem *reterr)
+{
+	static const enum cgroup_controller wanted[] = { CGROUP_MEMORY,
+		CGROUP_CPU, CGROUP_FREEZER };
+	struct cgroup cgroup;
+	bool all = true;
+
+	cgroup_make(plan->run, &cgroup);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		all = all && cgroup_has(&cgroup, wanted[i]);
+	cgroup_done(&cgroup);
+	if (all)
+		return STATUS_OK;
+	(void)problem_set(reterr,
+	    "no control groups are ours to give: memory is kept by looking, "
+	    "processors only as whole ones, and a pause by SIGSTOP");
+	return problem_cure(reterr,
+	    "systemd-run --user --scope -p Delegate=yes exeat run ..., or as "
+	    "root");
+}
+
 static const struct probe probes[] = {
 	{ "namespaces", try_namespaces, true, true },
 	{ "network", try_network, true, true },
@@ -251,6 +290,8 @@ static const struct probe probes[] = {
 	{ "syscalls", try_syscalls, true, true },
 	{ "owner map", try_idmap, false, false },
 	{ "landlock", try_landlock, false, false },
+	{ "exec record", try_record, true, false },
+	{ "control groups", try_groups, false, false },
 };
 
 /* ---- running one ---- */
