@@ -127,7 +127,7 @@ read_source(const struct reading *reading, struct credential *credential)
 static void
 read_placeholder(const struct reading *reading)
 {
-	static const char *const keys[] = { "env", "secret_env", "shape", "in",
+	static const char *const keys[] = { "env", "secret_env", "shape",
 		NULL };
 	struct place place;
 	struct reading inner;
@@ -141,7 +141,6 @@ read_placeholder(const struct reading *reading)
 	(void)!reading_text(
 	    &inner, "secret_env", READING_OPTIONAL, LIMIT_VARIABLE_NAME);
 	(void)!reading_text(&inner, "shape", READING_OPTIONAL, 32);
-	(void)!reading_texts(&inner, "in", READING_OPTIONAL, 8);
 }
 
 static void

@@ -48,15 +48,10 @@ int order_begin_read(struct cursor body, struct order_begin *ret) MUST_CHECK;
  * ORDER_LURE, before ORDER_BEGIN: a placeholder that the sandbox has in the
  * place of a credential.  It is no secret, and worth nothing anywhere.
  */
-enum order_lure_place {
-	ORDER_LURE_QUERY = 1,
-	ORDER_LURE_BODY = 2,
-	ORDER_LURE_SIGNS = 4 /* it is a key to sign with, and never sent */
-};
 struct order_lure {
 	char credential[LIMIT_CREDENTIAL_NAME + 1];
 	char value[LIMIT_PLACEHOLDER + 1];
-	uint8_t places; /* where it is replaced; in a field always */
+	bool signs; /* a key to sign with, which is never sent */
 };
 void order_lure_write(const struct order_lure *lure, struct cursor_writer *out);
 int order_lure_read(struct cursor body, struct order_lure *ret) MUST_CHECK;

@@ -81,7 +81,7 @@ make_value(const char *prefix, char out[LIMIT_PLACEHOLDER + 1])
 
 	if (used > PREFIX_MAX)
 		return STATUS_TOO_LONG;
-	memcpy(out, prefix, used);
+	memcpy(out, prefix, used + 1);
 	return draw(shape == NULL ? letters : shape->alphabet,
 	    shape == NULL ? ANY_LENGTH : shape->length, out + used);
 }
@@ -109,32 +109,12 @@ next(struct lookalikes *lookalikes, const char *credential)
 {
 	struct order_lure *lure;
 
-	if (lookalikes->count == LIMIT_NEEDLES)
+	if (lookalikes->list == NULL || lookalikes->count == LIMIT_NEEDLES)
 		return NULL;
 	lure = &lookalikes->list[lookalikes->count++];
-	*lure = (struct order_lure){ .places = 0 };
+	*lure = (struct order_lure){ .signs = false };
 	memcpy(lure->credential, credential, strlen(credential) + 1);
 	return lure;
-}
-
-/* Where it is to be replaced besides fields: ["query", "body"]. */
-static uint8_t
-read_places(json_t *placeholder)
-{
-	json_t *item;
-	uint8_t places = 0;
-	size_t i;
-
-	json_array_foreach(json_object_get(placeholder, "in"), i, item)
-	{
-		const char *word = json_string_value(item);
-
-		if (word != NULL && strcmp(word, "query") == 0)
-			places |= ORDER_LURE_QUERY;
-		if (word != NULL && strcmp(word, "body") == 0)
-			places |= ORDER_LURE_BODY;
-	}
-	return places;
 }
 
 static int
@@ -154,7 +134,6 @@ make_one(struct lookalikes *lookalikes, struct variables *variables,
 	    make_value(prefix == NULL ? "" : prefix, lure->value) != STATUS_OK)
 		return problem_set(
 		    reterr, "no placeholder can be made for %s", credential);
-	lure->places = read_places(placeholder);
 	if (env != NULL)
 		status = set(variables, env, lure->value, reterr);
 	if (status != STATUS_OK || secret_env == NULL)
@@ -164,7 +143,7 @@ make_one(struct lookalikes *lookalikes, struct variables *variables,
 	    draw(letters, AWS_SECRET, secret->value) != STATUS_OK)
 		return problem_set(
 		    reterr, "no placeholder can be made for %s", credential);
-	secret->places = ORDER_LURE_SIGNS;
+	secret->signs = true;
 	return set(variables, secret_env, secret->value, reterr);
 }
 

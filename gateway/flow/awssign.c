@@ -53,13 +53,13 @@ bool
 awssign_derive(
     struct cursor secret, struct cursor scope, unsigned char ret[AWSSIGN_KEY])
 {
-	unsigned char first[4 + SECRET_MAX];
+	unsigned char first[5 + SECRET_MAX];
 	struct cursor part;
 	bool more, well;
 
 	if (secret.left > SECRET_MAX || !cursor_until(&scope, '/', &part))
 		return false;
-	memcpy(first, "AWS4", 4);
+	memcpy(first, "AWS4", 5);
 	if (secret.left > 0)
 		memcpy(first + 4, secret.at, secret.left);
 	well = step(first, 4 + secret.left, part, ret);

@@ -123,7 +123,7 @@ lures_signing(const struct lures *lures, const char *credential)
 	if (lures == NULL)
 		return NULL;
 	for (size_t i = 0; i < lures->count; i++)
-		if ((lures->list[i].places & ORDER_LURE_SIGNS) != 0 &&
+		if (lures->list[i].signs &&
 		    strcmp(lures->list[i].credential, credential) == 0)
 			return &lures->list[i];
 	return NULL;
