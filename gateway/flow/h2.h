@@ -74,7 +74,7 @@ struct h2 {
 	struct plane *plane;
 	struct conduit *conduit;
 	struct nghttp2_session *session;
-	TAILQ_HEAD(, h2_stream) streams;
+	TAILQ_HEAD(h2_stream_list, h2_stream) streams;
 	size_t count; /* of streams */
 	struct h2_block *block; /* a head that is being read */
 	struct loop_deferred sending;

@@ -89,13 +89,16 @@ has_capital(struct cursor name)
 }
 
 static bool
+is_blank(unsigned char byte)
+{
+	return byte == ' ' || byte == '\t';
+}
+
+static bool
 is_blank_at_an_end(struct cursor value)
 {
-	static const char blanks[] = " \t";
-
 	return value.left > 0 &&
-	       (memchr(blanks, value.at[0], 2) != NULL ||
-		   memchr(blanks, value.at[value.left - 1], 2) != NULL);
+	       (is_blank(value.at[0]) || is_blank(value.at[value.left - 1]));
 }
 
 /* RFC 9113 section 8.2.2. */
