@@ -309,7 +309,11 @@ is_search(const struct execlog *log, const struct program *program,
 	char cmdline[LIMIT_CLAIM_BYTES];
 	size_t length;
 
-	if (!same && now_us - program->at_us >= EXECLOG_FOLD_US)
+	if (now_us - program->at_us < EXECLOG_FOLD_US) {
+		/* Not worth a look: the caller is held all the while. */
+		if (same)
+			return true;
+	} else if (!same)
 		return false;
 	length =
 	    procfs_cmdline(log->proc, program->pid, cmdline, sizeof(cmdline));
