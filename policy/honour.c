@@ -55,8 +55,8 @@ static const struct promise {
 	{ "clear", states_clear, true },
 	{ "echo", states_echo, true },
 	{ "exe", states_exe, true },
-	{ "mcp", states_mcp, false },
-	{ "log", states_log, false },
+	{ "mcp", states_mcp, true },
+	{ "log", states_log, true },
 	/* Also what stands under "limits" for the whole policy. */
 	{ "limits", states_limits, true },
 };

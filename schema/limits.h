@@ -135,6 +135,11 @@
 #define LIMIT_CARRIERS 256 /* idle connections outside, 15 KiB each */
 #define LIMIT_DNS_CONNECTIONS 64 /* TCP/53 at once */
 
+/* Messages of MCP in a request's body. */
+#define LIMIT_MCP_BODY 1048576 /* held back until it is judged */
+#define LIMIT_MCP_BATCH 64 /* clients send one; some send a few */
+#define LIMIT_MCP_NAME 256 /* of a method or a tool */
+
 /* exeat.internal. */
 #define LIMIT_INTERNAL_BODY 16384 /* what is asked for there is short */
 #define LIMIT_INTERNAL_ANSWER 262144 /* a policy of some hundred rules */

@@ -11,6 +11,7 @@
 #include "gateway/flow/refusal.h"
 #include "gateway/flow/sigv4.h"
 #include "gateway/flow/supply.h"
+#include "gateway/flow/tools.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proto/response.h"
 #include "gateway/run/budget.h"
@@ -28,6 +29,7 @@
 #define US_A_SECOND 1000000
 
 enum exchange_state {
+	EXCHANGE_HOLDING, /* its body is read first: rules look into it */
 	EXCHANGE_RECORDING, /* its row, and a connection, are on their way */
 	EXCHANGE_CONSENTING, /* a person is asked */
 	EXCHANGE_GRANTING, /* its credential is on its way */
@@ -49,6 +51,11 @@ struct exchange {
 	struct budget_claim *claim; /* limits that it counts against */
 	uint64_t charged[2]; /* bytes of bodies so far, out and in */
 	struct loop_deferred cutting;
+	struct tools
+	    *tools; /* what is in its body, where rules look; or NULL */
+	bool holds_body; /* which has not gone on yet */
+	struct request *own_request; /* then request borrows nothing */
+	struct loop_deferred judging;
 	/* Copies, for when the policy changes and the head is gone. */
 	unsigned char *words;
 	struct cursor query, upgrade;
@@ -125,6 +132,8 @@ free_now(void *arg)
 	stack_unref(exchange->judge);
 	free(exchange->claim);
 	passage_done(&exchange->passage);
+	tools_free(exchange->tools);
+	free(exchange->own_request);
 	free(exchange->words);
 	free(exchange);
 }
@@ -171,6 +180,7 @@ finish(struct exchange *exchange, enum reason reason, enum leg_end inside,
 	record_http(exchange->flow, &row);
 	settle(exchange, &row);
 	loop_undefer(exchange->flow->plane->loop, &exchange->cutting);
+	loop_undefer(exchange->flow->plane->loop, &exchange->judging);
 	exchange->state = EXCHANGE_OVER;
 	if (exchange->waits_for_row)
 		sink_forget(exchange->flow->plane->sink, &exchange->row);
@@ -314,6 +324,60 @@ refuse_passage(struct exchange *exchange, const struct passage_fault *fault)
 		refuse(exchange, fault->reason);
 }
 
+static enum quota_kind
+kind_of(const struct exchange *exchange, const struct leg *from)
+{
+	return from == exchange->server ? QUOTA_BYTES_OUT : QUOTA_BYTES_IN;
+}
+
+/* How much the other side takes, and the limits let pass. */
+static size_t
+way_room(const struct exchange *exchange, const struct leg *from)
+{
+	const struct leg *to = other(exchange, from);
+	const struct refit *refit = from == exchange->server
+					? &exchange->passage.there
+					: &exchange->passage.back;
+	uint64_t left;
+	size_t room;
+
+	if (exchange->state != EXCHANGE_RELAYING || to == NULL)
+		return 0;
+	room = to->ops->room(to);
+	if (refit_is_set(refit))
+		room = refit_room(refit, room);
+	left = budget_left(exchange->claim, kind_of(exchange, from));
+	return left < room ? (size_t)left : room;
+}
+
+/* What was held back of the body goes on, as far as there is room. */
+static void
+feed(struct exchange *exchange)
+{
+	struct cursor left = tools_left(exchange->tools);
+	size_t room = way_room(exchange, exchange->server);
+
+	while (left.left > 0 && room > 0) {
+		struct cursor piece = left;
+
+		if (piece.left > room)
+			piece.left = room;
+		exchange_body(exchange, exchange->server, piece);
+		tools_sent(exchange->tools, piece.left);
+		if (exchange->state != EXCHANGE_RELAYING)
+			return;
+		exchange->client->ops->flush(exchange->client);
+		left = tools_left(exchange->tools);
+		room = way_room(exchange, exchange->server);
+	}
+	if (left.left > 0)
+		return;
+	exchange->holds_body = false;
+	/* Of a body that was too long the rest follows. */
+	if (exchange->request_ended)
+		exchange_end(exchange, exchange->server, NULL);
+}
+
 /* When its row is there and a connection is, the request leaves. */
 static void
 go_on(struct exchange *exchange)
@@ -340,6 +404,10 @@ go_on(struct exchange *exchange)
 	}
 	exchange->state = EXCHANGE_RELAYING;
 	client->ops->flush(client);
+	if (exchange->holds_body)
+		feed(exchange);
+	if (exchange->state != EXCHANGE_RELAYING)
+		return;
 	exchange->server->ops->pull(exchange->server);
 	/* What came behind the head waits for no further event. */
 	if (exchange->state == EXCHANGE_RELAYING)
@@ -459,6 +527,8 @@ static enum reason
 judge(struct exchange *exchange)
 {
 	struct flow *flow = exchange->flow;
+	const char *words;
+	enum reason reason;
 
 	if (flow_is_condemned(flow)) {
 		keep_judge(exchange, flow->judge);
@@ -467,8 +537,14 @@ judge(struct exchange *exchange)
 		return flow->reason;
 	}
 	keep_judge(exchange, flow->plane->run->stack);
-	return judge_request(
-	    flow, exchange->request, exchange->path, &exchange->verdict);
+	if (exchange->tools == NULL)
+		return judge_request(flow, exchange->request, exchange->path,
+		    &exchange->verdict);
+	reason = tools_judge(exchange->tools, flow, exchange->request,
+	    exchange->path, &exchange->verdict, &words);
+	if (reason != REASON_NONE)
+		note_cause(exchange, words);
+	return reason;
 }
 
 /* Whether the limits allow one more request; refuses it otherwise. */
@@ -519,6 +595,9 @@ put_intent(struct exchange *exchange)
 	/* What it will go along with, or it will not go. */
 	if (exchange->loan.lent != NULL)
 		row.cred = exchange->loan.question.credential;
+	if (exchange->tools != NULL)
+		tools_record(exchange->tools, exchange->flow, exchange->id,
+		    &exchange->verdict);
 	if (!sink_is_open(sink) ||
 	    record_intent(exchange->flow, &row, &exchange->row) != STATUS_OK) {
 		refuse(exchange, REASON_AUDIT_UNAVAILABLE);
@@ -676,12 +755,83 @@ consent(struct exchange *exchange)
 	}
 }
 
+/* ---- a body that rules look into ---- */
+
 static bool
-has_body(const struct request *request)
+is_to_be_held(const struct exchange *exchange, enum reason reason)
 {
-	return request->body.framing == MESSAGE_CHUNKED ||
-	       (request->body.framing == MESSAGE_LENGTH &&
-		   request->body.length > 0);
+	return exchange->tools == NULL && reason != REASON_HOST_MISMATCH &&
+	       !flow_is_condemned(exchange->flow) &&
+	       request_has_body(exchange->request) &&
+	       tools_are_wanted(&exchange->verdict);
+}
+
+/* The client waits for a word before it sends its body. */
+static void
+invite_body(struct exchange *exchange)
+{
+	struct response interim = { .status = 100,
+		.version = MESSAGE_HTTP_1_1 };
+	struct leg *server = exchange->server;
+
+	exchange->own_request->expects_continue = false;
+	(void)header_drop(&exchange->own_request->header, "Expect");
+	if (server->ops->respond(server, &interim))
+		server->ops->flush(server);
+}
+
+static void
+hold(struct exchange *exchange)
+{
+	exchange->tools = tools_new();
+	exchange->own_request = request_copy(exchange->request);
+	if (exchange->tools == NULL || exchange->own_request == NULL) {
+		refuse(exchange, REASON_OVERLOAD);
+		return;
+	}
+	exchange->request = exchange->own_request;
+	exchange->state = EXCHANGE_HOLDING;
+	exchange->holds_body = true;
+	if (exchange->request->expects_continue)
+		invite_body(exchange);
+	exchange->server->ops->pull(exchange->server);
+}
+
+static void
+judge_held(void *arg)
+{
+	struct exchange *exchange = arg;
+
+	if (exchange->state != EXCHANGE_HOLDING)
+		return;
+	if (exchange->failed != REASON_NONE) {
+		refuse(exchange, exchange->failed);
+		return;
+	}
+	if (exchange->request_ended)
+		tools_read(exchange->tools, exchange->request);
+	begin(exchange);
+}
+
+/* At the end of the tick: what it is called from still needs it. */
+static void
+judge_later(struct exchange *exchange)
+{
+	exchange->judging =
+	    (struct loop_deferred){ .call = judge_held, .arg = exchange };
+	loop_defer(exchange->flow->plane->loop, &exchange->judging);
+}
+
+static void
+take_held(struct exchange *exchange, struct cursor bytes)
+{
+	int status = tools_take(exchange->tools, bytes);
+
+	if (status == STATUS_OK)
+		return;
+	if (status != STATUS_TOO_LONG)
+		exchange->failed = REASON_OVERLOAD;
+	judge_later(exchange);
 }
 
 static void
@@ -689,6 +839,10 @@ begin(struct exchange *exchange)
 {
 	enum reason reason = judge(exchange);
 
+	if (is_to_be_held(exchange, reason)) {
+		hold(exchange);
+		return;
+	}
 	if (reason == REASON_NONE)
 		let_through(exchange);
 	else if (reason == REASON_APPROVAL_NEEDED &&
@@ -738,7 +892,7 @@ exchange_begin(struct flow *flow, struct leg *server,
 	exchange->server = server;
 	exchange->request = request;
 	exchange->path = path;
-	exchange->request_ended = !has_body(request);
+	exchange->request_ended = !request_has_body(request);
 	exchange->intent_seq = -1;
 	exchange->status = -1;
 	exchange->began_us = clock_monotonic_us();
@@ -761,11 +915,16 @@ judge_now(const struct exchange *exchange, struct verdict *ret)
 {
 	struct flow *flow = exchange->flow;
 	struct request head = *exchange->request;
+	const char *words;
 	enum reason reason;
 
 	head.query = exchange->query;
 	head.upgrade = exchange->upgrade;
-	reason = judge_request(flow, &head, exchange->path, ret);
+	if (exchange->tools != NULL)
+		reason = tools_judge(
+		    exchange->tools, flow, &head, exchange->path, ret, &words);
+	else
+		reason = judge_request(flow, &head, exchange->path, ret);
 	if (ret->kind == VERDICT_ASK)
 		return REASON_POLICY_CHANGED;
 	if (reason == REASON_NONE && exchange->client != NULL &&
@@ -781,7 +940,9 @@ exchange_judge_again(struct exchange *exchange)
 	struct verdict verdict;
 	enum reason reason;
 
+	/* A body that is still read is judged when it is there. */
 	if (exchange->state == EXCHANGE_CONSENTING ||
+	    exchange->state == EXCHANGE_HOLDING ||
 	    exchange->state == EXCHANGE_OVER)
 		return;
 	reason = judge_now(exchange, &verdict);
@@ -815,8 +976,9 @@ bool
 exchange_releases_head(const struct exchange *exchange)
 {
 	/* A request without body may have to be sent once more. */
-	return exchange->state == EXCHANGE_RELAYING &&
-	       (!exchange->request_ended || exchange->responded);
+	return exchange->own_request != NULL ||
+	       (exchange->state == EXCHANGE_RELAYING &&
+		   (!exchange->request_ended || exchange->responded));
 }
 
 /* As it may go inside; *copy is for what has to be changed. */
@@ -861,12 +1023,6 @@ exchange_response(struct exchange *exchange, const struct response *response)
 		exchange->request_ended = false;
 }
 
-static enum quota_kind
-kind_of(const struct exchange *exchange, const struct leg *from)
-{
-	return from == exchange->server ? QUOTA_BYTES_OUT : QUOTA_BYTES_IN;
-}
-
 /* Nothing more may pass, and what is under way is not whole. */
 static void
 cut(void *arg)
@@ -907,20 +1063,13 @@ refit_from(struct exchange *exchange, const struct leg *from)
 size_t
 exchange_room(const struct exchange *exchange, const struct leg *from)
 {
-	const struct leg *to = other(exchange, from);
-	uint64_t left;
-	size_t room;
-	const struct refit *refit = from == exchange->server
-					? &exchange->passage.there
-					: &exchange->passage.back;
-
-	if (exchange->state != EXCHANGE_RELAYING || to == NULL)
+	if (exchange->state == EXCHANGE_HOLDING &&
+	    exchange->failed == REASON_NONE)
+		return tools_room(exchange->tools);
+	/* What was held back goes first. */
+	if (from == exchange->server && exchange->holds_body)
 		return 0;
-	room = to->ops->room(to);
-	if (refit_is_set(refit))
-		room = refit_room(refit, room);
-	left = budget_left(exchange->claim, kind_of(exchange, from));
-	return left < room ? (size_t)left : room;
+	return way_room(exchange, from);
 }
 
 /* A body that cannot be passed on is broken off. */
@@ -944,6 +1093,10 @@ exchange_body(struct exchange *exchange, struct leg *from, struct cursor bytes)
 	struct refit *refit = refit_from(exchange, from);
 	const char *leaked = NULL;
 
+	if (exchange->state == EXCHANGE_HOLDING) {
+		take_held(exchange, bytes);
+		return;
+	}
 	if (exchange->claim != NULL)
 		charge(exchange, kind_of(exchange, from), bytes.left);
 	if (from == exchange->server)
@@ -1009,6 +1162,11 @@ exchange_end(
 	struct refit *refit = refit_from(exchange, from);
 	bool inward = from != exchange->server;
 
+	if (exchange->state == EXCHANGE_HOLDING) {
+		exchange->request_ended = true;
+		judge_later(exchange);
+		return;
+	}
 	if (!inward && !passage_is_whole(&exchange->passage)) {
 		break_off(exchange, from);
 		return;
@@ -1041,14 +1199,14 @@ may_retry(const struct exchange *exchange, enum reason reason)
 		return false;
 	/* Who has not looked at it says so (RFC 9113 section 8.7). */
 	if (client->unprocessed)
-		return !has_body(exchange->request);
+		return !request_has_body(exchange->request);
 	if (!exchange->reused)
 		return false;
 	/* Nothing was sent yet: then it is no second time. */
 	if (exchange->state == EXCHANGE_RECORDING)
 		return true;
 	return client->ops->received(client) == exchange->received_before &&
-	       !has_body(exchange->request) &&
+	       !request_has_body(exchange->request) &&
 	       request_is_idempotent(exchange->request);
 }
 
@@ -1104,8 +1262,10 @@ exchange_drained(struct exchange *exchange, struct leg *leg)
 
 	if (exchange->state != EXCHANGE_RELAYING || !push(exchange, leg))
 		return;
+	if (exchange->holds_body && leg == exchange->client)
+		feed(exchange);
 	source = other(exchange, leg);
-	if (source != NULL)
+	if (exchange->state == EXCHANGE_RELAYING && source != NULL)
 		source->ops->pull(source);
 }
 

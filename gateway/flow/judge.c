@@ -342,15 +342,15 @@ facts_of_request(const struct flow *flow, const struct request *request,
 	facts.path = path;
 	facts.query = request->query;
 	facts.upgrade = request->upgrade;
+	facts.message = request_has_body(request) ? FACT_MESSAGE_UNKNOWN
+						  : FACT_MESSAGE_NONE;
 	return facts;
 }
 
-enum reason
-judge_request(const struct flow *flow, const struct request *request,
-    const struct urlpath *path, struct verdict *ret)
+static enum reason
+put_question(const struct flow *flow, const struct request *request,
+    const struct facts *facts, struct verdict *ret)
 {
-	struct facts facts = facts_of_request(flow, request, path);
-
 	*ret = (struct verdict){ .kind = VERDICT_DENY };
 	if (!authority_agrees(flow, &request->authority) ||
 	    !scheme_agrees(flow, request))
@@ -359,8 +359,30 @@ judge_request(const struct flow *flow, const struct request *request,
 		ret->kind = VERDICT_ALLOW;
 		return REASON_NONE;
 	}
-	stack_decide(flow->plane->run->stack, &facts, ret);
+	stack_decide(flow->plane->run->stack, facts, ret);
 	return verdict_allows(ret) ? REASON_NONE : ret->reason;
+}
+
+enum reason
+judge_request(const struct flow *flow, const struct request *request,
+    const struct urlpath *path, struct verdict *ret)
+{
+	struct facts facts = facts_of_request(flow, request, path);
+
+	return put_question(flow, request, &facts, ret);
+}
+
+enum reason
+judge_message(const struct flow *flow, const struct judge_question *question,
+    struct verdict *ret)
+{
+	struct facts facts =
+	    facts_of_request(flow, question->request, question->path);
+
+	facts.message = question->message;
+	facts.mcp_method = question->method;
+	facts.mcp_tool = question->tool;
+	return put_question(flow, question->request, &facts, ret);
 }
 
 bool
@@ -371,5 +393,7 @@ judge_may_reach(const struct flow *flow, const struct request *request,
 
 	if (flow->role == FLOW_INTERNAL)
 		return true;
+	/* Rules about what is in the body may be those that allowed it. */
+	facts.last = facts.message != FACT_MESSAGE_UNKNOWN;
 	return stack_may_dial(flow->plane->run->stack, &facts, address);
 }

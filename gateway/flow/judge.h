@@ -44,6 +44,16 @@ enum reason judge_request(const struct flow *flow,
     const struct request *request, const struct urlpath *path,
     struct verdict *ret) MUST_CHECK;
 
+/* The same of a request with one of the messages in its body. */
+struct judge_question {
+	const struct request *request;
+	const struct urlpath *path;
+	enum fact_message message;
+	struct cursor method, tool;
+};
+enum reason judge_message(const struct flow *flow,
+    const struct judge_question *question, struct verdict *ret) MUST_CHECK;
+
 /*
  * Whether this request may go to where a connection outside leads: another
  * rule may allow it than the one that opened the connection.

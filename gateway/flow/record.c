@@ -295,6 +295,26 @@ record_http(struct flow *flow, const struct record_request *request)
 }
 
 void
+record_call(struct flow *flow, const struct record_call *call)
+{
+	struct words words;
+	struct event event = describe(flow, &words);
+
+	event.kind = EVENT_MCP_CALL;
+	event.l7 = EVENT_L7_MCP;
+	event.req_id = cursor_of(call->id, EVENT_REQ_ID);
+	/* A longer name is cut: it was judged whole. */
+	event.verb = call->method;
+	if (event.verb.left > LIMIT_EVENT_VERB)
+		event.verb.left = LIMIT_EVENT_VERB;
+	event.object = call->tool;
+	put_outcome(call->verdict, REASON_NONE, &event);
+	name_rule(call->verdict, &event);
+	if (put(flow, &event, NULL) != STATUS_OK)
+		log_warning("a message has no row: the audit is gone");
+}
+
+void
 record_object(
     struct cursor path, struct cursor query, struct cursor_writer *out)
 {

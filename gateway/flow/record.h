@@ -45,6 +45,14 @@ int record_intent(struct flow *flow, const struct record_request *request,
 /* Puts http: how it ended, or that it was refused. */
 void record_http(struct flow *flow, const struct record_request *request);
 
+/* Puts mcp_call: one message of a request that is let through. */
+struct record_call {
+	const uint8_t *id; /* EVENT_REQ_ID bytes */
+	struct cursor method, tool;
+	const struct verdict *verdict;
+};
+void record_call(struct flow *flow, const struct record_call *call);
+
 /* "/path?key1&key2": the values of a query are not written down. */
 void record_object(
     struct cursor path, struct cursor query, struct cursor_writer *out);

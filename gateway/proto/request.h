@@ -51,6 +51,14 @@ struct request {
 	size_t length; /* bytes of the head */
 };
 
+/* Whether a body follows. */
+bool request_has_body(const struct request *request);
+
+/*
+ * A copy that borrows nothing: free() it.  NULL when there is no memory.
+ */
+struct request *request_copy(const struct request *request) MUST_CHECK;
+
 /* Whether the method is one of RFC 9110's idempotent ones (section 9.2.2). */
 bool request_is_idempotent(const struct request *request);
 
