@@ -45,7 +45,7 @@ request_copy(const struct request *request)
 	for (size_t i = 0; i < header->count; i++)
 		size +=
 		    header->fields[i].name.left + header->fields[i].value.left;
-	copy = malloc(sizeof(*copy) + size);
+	copy = calloc(1, sizeof(*copy) + size);
 	if (copy == NULL)
 		return NULL;
 	*copy = *request;

@@ -150,6 +150,8 @@ print(fetch("http://api.test:%s/mcp" % words[0],
                         self.web.port, CALL % "read")
         self.assertEqual(said, "403")
 
+    @unittest.skipUnless(os.environ.get("EXEAT_FULL") == "1",
+                         "it installs packages: EXEAT_FULL=1 runs it")
     def test_real_client_and_server_of_the_protocol(self):
         folder = tempfile.mkdtemp(dir=self.shared)
         done = subprocess.run(
