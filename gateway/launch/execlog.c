@@ -27,6 +27,7 @@
 #define EXECLOG_TICK_US 10000
 #define EXECLOG_PATIENCE 20 /* ticks for a parent's row to be numbered */
 #define EXECLOG_LEVELS 8 /* shells between a program and who started it */
+#define EXECLOG_SENT 16 /* rows that a socket takes at once, 5 KiB each */
 #define EXECLOG_ARGV 1024 /* of a command line, in a row */
 
 /* Younger than the headers we build with (Linux 6.6). */
@@ -448,6 +449,9 @@ drain(struct execlog *log)
 	static const struct timeval tick = { .tv_usec = EXECLOG_TICK_US };
 
 	sink_flush(log->sink);
+	/* So few are in the socket by now, and outlive us there. */
+	if (sink_waiting(log->sink) <= EXECLOG_SENT)
+		return;
 	(void)event_add(log->tick, &tick);
 	while (sink_waiting(log->sink) > 0 && sink_is_open(log->sink) &&
 	       clock_monotonic_us() < end)
