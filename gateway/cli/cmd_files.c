@@ -6,6 +6,7 @@
 #include "gateway/files/apply.h"
 #include "gateway/files/box.h"
 #include "gateway/files/changes.h"
+#include "gateway/files/snapshot.h"
 #include "gateway/files/stack.h"
 #include "gateway/proc/log.h"
 #include "schema/json.h"
@@ -57,6 +58,15 @@ static const char discard_usage[] =
     "usage: exeat discard RUN...\n"
     "\n"
     "Throws away what runs wrote and what was not applied.\n";
+
+static const char snapshot_usage[] =
+    "usage: exeat snapshot RUN NAME\n"
+    "\n"
+    "Seals what a run wrote and what is still held of it under a name; at\n"
+    "once, whatever its size.  exeat run --from NAME begins there, as often\n"
+    "as you like, and no run sees what another one wrote over it.  A run of\n"
+    "which nothing is held has none to give: exeat run --snapshot NAME takes\n"
+    "it at the end.\n";
 
 static int
 complain(const struct problem *problem)
@@ -181,6 +191,11 @@ open_box(const char *run, struct box *ret, struct problem *reterr)
 
 	if (status == STATUS_OK)
 		status = box_open(settings.files, run, ret, reterr);
+	if (status == STATUS_OK) {
+		status = snapshot_finish(ret, reterr);
+		if (status != STATUS_OK)
+			box_done(ret);
+	}
 	if (status == STATUS_NOT_FOUND) {
 		(void)problem_set(
 		    reterr, "no run %.80s has files of its own", run);
@@ -409,6 +424,28 @@ run_discard(int argc, char **argv)
 	return code;
 }
 
+/* ---- snapshot ---- */
+
+static int
+run_snapshot(int argc, char **argv)
+{
+	struct problem problem = { .text = "" };
+	struct box box;
+	int status;
+
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		(void)fputs(snapshot_usage, stdout);
+		return COMMAND_OK;
+	}
+	if (argc != 3 || argv[1][0] == '-')
+		return usage_error(snapshot_usage);
+	if (open_box(argv[1], &box, &problem) != STATUS_OK)
+		return complain(&problem);
+	status = snapshot_take(&box, argv[2], &problem);
+	box_done(&box);
+	return status == STATUS_OK ? COMMAND_OK : complain(&problem);
+}
+
 const struct command cmd_diff = {
 	.name = "diff",
 	.summary = "what a run changed, and what of it is held",
@@ -428,4 +465,11 @@ const struct command cmd_discard = {
 	.summary = "throw away what a run wrote",
 	.usage = discard_usage,
 	.run = run_discard,
+};
+
+const struct command cmd_snapshot = {
+	.name = "snapshot",
+	.summary = "seal what a run wrote, to begin others from",
+	.usage = snapshot_usage,
+	.run = run_snapshot,
 };

@@ -40,6 +40,8 @@ static const char usage[] =
     "                        direct: it goes through at once; discard\n"
     "  --apply safe|ask|never  what is applied at the end; exeat diff and\n"
     "                        exeat apply do the rest\n"
+    "  --from NAME           begin where the snapshot NAME was taken\n"
+    "  --snapshot NAME       seal what COMMAND wrote under that name\n"
     "  --hide PATTERN        a file of the workspace that COMMAND must not "
     "see,\n"
     "                        besides .env, keys and the like\n"

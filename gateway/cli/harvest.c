@@ -5,6 +5,7 @@
 #include "gateway/cli/task.h"
 #include "gateway/files/apply.h"
 #include "gateway/files/changes.h"
+#include "gateway/files/snapshot.h"
 #include "gateway/files/stack.h"
 #include "schema/status.h"
 
@@ -39,6 +40,29 @@ fill_manifest(const struct task *task, const char *run, struct manifest *ret,
 	return STATUS_OK;
 }
 
+/* The layers of a snapshot over the workspace that it was taken of. */
+static int
+begin_from(const char *store, const char *name, struct manifest *manifest,
+    struct problem *reterr)
+{
+	struct manifest snapshot;
+	int status = snapshot_read(store, name, &snapshot, reterr);
+
+	if (status != STATUS_OK)
+		return status;
+	if (strcmp(snapshot.workspace, manifest->workspace) != 0) {
+		(void)problem_set(reterr,
+		    "the snapshot %s is of another workspace (state.conflict)",
+		    name);
+		return problem_cure(
+		    reterr, "--workspace %.200s", snapshot.workspace);
+	}
+	memcpy(manifest->layers, snapshot.layers, sizeof(manifest->layers));
+	manifest->layer_count = snapshot.layer_count;
+	manifest->base_ns = snapshot.base_ns;
+	return STATUS_OK;
+}
+
 int
 harvest_begin(const struct task *task, const struct settings *settings,
     const char *run, struct box *ret, struct problem *reterr)
@@ -58,6 +82,9 @@ harvest_begin(const struct task *task, const struct settings *settings,
 	}
 	box_sweep(settings->files);
 	status = fill_manifest(task, run, &manifest, reterr);
+	if (status == STATUS_OK && task->from != NULL)
+		status =
+		    begin_from(settings->files, task->from, &manifest, reterr);
 	if (status == STATUS_OK)
 		status = box_make(settings->files, &manifest, ret, reterr);
 	return status;
@@ -183,8 +210,12 @@ bring_in(struct box *box, struct end *end, struct problem *reterr)
 	const struct changes_wish all = { .only_count = 0 };
 	struct changes changes = { .list = NULL };
 	struct stack stack;
-	int status = stack_open(box, &stack, reterr);
+	int status = STATUS_OK;
 
+	if (end->task->snapshot != NULL)
+		status = snapshot_take(box, end->task->snapshot, reterr);
+	if (status == STATUS_OK)
+		status = stack_open(box, &stack, reterr);
 	if (status != STATUS_OK)
 		return status;
 	status = changes_collect(&stack, &all, &changes, reterr);

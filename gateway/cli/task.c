@@ -145,6 +145,22 @@ take_pattern(const char *option, const char *value, const char **list,
 }
 
 static int
+take_from(struct task *task, const char *value, struct problem *reterr)
+{
+	(void)reterr;
+	task->from = value;
+	return STATUS_OK;
+}
+
+static int
+take_snapshot(struct task *task, const char *value, struct problem *reterr)
+{
+	(void)reterr;
+	task->snapshot = value;
+	return STATUS_OK;
+}
+
+static int
 take_hide(struct task *task, const char *value, struct problem *reterr)
 {
 	return take_pattern(
@@ -317,6 +333,8 @@ static const struct option options[] = {
 	{ "--result", true, take_result },
 	{ "--files", true, take_files },
 	{ "--apply", true, take_apply },
+	{ "--from", true, take_from },
+	{ "--snapshot", true, take_snapshot },
 	{ "--hide", true, take_hide },
 	{ "--show", true, take_show },
 	{ "--timeout", true, take_timeout },

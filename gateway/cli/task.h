@@ -61,6 +61,7 @@ struct task {
 	bool observe; /* refuse nothing that a rule would */
 	bool no_exec_record; /* programs are not written down */
 	enum task_files files;
+	const char *from, *snapshot; /* snapshots to begin from, and to make */
 	enum task_apply apply;
 	const char *hide[LIMIT_PATTERNS], *show[LIMIT_PATTERNS];
 	size_t hide_count, show_count;

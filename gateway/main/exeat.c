@@ -39,6 +39,7 @@ static const struct command *const commands[] = {
 	&cmd_diff,
 	&cmd_apply,
 	&cmd_discard,
+	&cmd_snapshot,
 	&cmd_doctor,
 	&cmd_version,
 };

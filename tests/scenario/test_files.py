@@ -487,6 +487,109 @@ class Deaths(Files):
             self.assertEqual(set(self.changes(run)), {"CLAUDE.md"})
 
 
+# launcher.md section 14, test 29
+class Snapshots(Files):
+    def take(self, name, script, *options):
+        self.sh(script, "--snapshot", name, "--apply", "never", *options)
+        for run in self.held():
+            self.exeat("discard", run)
+
+    def look(self, name, script="cat f; ls -A"):
+        return self.sh(script, "--from", name, "--files", "discard")
+
+    def test_two_runs_begin_at_one_snapshot_and_never_meet(self):
+        self.write("f", "base")
+        self.write("gone", "x")
+        self.take("s1", "echo one > f; rm gone; mkdir d; echo 1 > d/x")
+        before = self.look("s1", "cat f; find . -type f | sort | "
+                           "xargs sha256sum")
+        self.take("s2", "echo two > f; rm -r d", "--from", "s1")
+        self.take("s3", "echo three > f; echo 3 > d/y", "--from", "s1")
+        self.assertEqual(self.look("s2"), "two\nf\n")
+        self.assertEqual(self.look("s3", "cat f; ls d"), "three\nx\ny\n")
+        self.assertEqual(self.look("s1", "cat f; find . -type f | sort | "
+                                   "xargs sha256sum"), before)
+        self.assertEqual(self.read("f"), "base")
+        # What a chain of runs changed is applied as one.
+        self.sh("echo four >> f", "--from", "s3")
+        self.assertEqual(self.read("f"), "three\nfour\n")
+        self.assertEqual(self.read("d/y"), "3\n")
+        self.assertFalse(self.exists("gone"))
+
+    def test_many_begin_at_one_snapshot(self):
+        self.take("s", "echo s > f")
+        for i in range(64 if os.environ.get("EXEAT_FULL") == "1" else 6):
+            self.assertEqual(
+                self.look("s", "cat f; echo %d > f; cat f" % i),
+                "s\n%d\n" % i)
+
+    def test_a_chain_of_snapshots_is_one_view(self):
+        self.take("s0", "echo 0 > f0")
+        for i in range(1, 4):
+            self.take("s%d" % i, "echo %d > f%d" % (i, i), "--from",
+                      "s%d" % (i - 1))
+        self.assertEqual(self.look("s3", "cat f*"), "0\n1\n2\n3\n")
+
+    def test_secrets_stay_hidden_over_a_snapshot(self):
+        self.write(".env", "secret")
+        self.take("s", "echo x > x; echo own > .env")
+        self.write("late/.env", "secret")
+        self.assertEqual(self.look("s", "cat .env late/.env; true"), "own\n")
+        self.sh("true", "--from", "s")
+        self.assertEqual(self.read(".env"), "secret")
+        self.assertEqual(self.read("late/.env"), "secret")
+
+    def test_what_is_held_can_be_sealed_later(self):
+        self.sh("echo x > x", "--apply", "never")
+        run, = self.held()
+        self.assertEqual(self.exeat("snapshot", run, "late").returncode, 0)
+        self.assertEqual(set(self.changes(run)), {"x"})
+        self.exeat("discard", run)
+        self.assertEqual(self.look("late", "cat x"), "x\n")
+
+    def test_what_cannot_be_is_told(self):
+        self.take("s", "echo x > x")
+        self.sh("true", "--from", "none", code=125)
+        self.assertIn("ref.missing", self.err)
+        for name in ("../s", ".s", "a b", ""):
+            self.sh("true", "--from", name, code=125)
+        self.sh("echo y > y", "--snapshot", "s", code=125)
+        self.assertIn("already", self.err)
+        self.assertEqual(self.look("s", "ls"), "x\n")
+        # The run's own writes are not lost by that.
+        self.assertEqual(len(self.held()), 1)
+        self.exeat("discard", *self.held())
+        os.rename(self.workspace, self.workspace + "-old")
+        os.mkdir(self.workspace)
+        self.workspace += "-old"
+        self.sh("true", "--from", "s", code=125)
+        self.assertIn("state.conflict", self.err)
+
+    def test_a_sealing_that_was_killed_is_finished(self):
+        """At each step of it: see files/snapshot."""
+        for step in range(4):
+            self.sh("echo x > x", "--apply", "never")
+            run, = self.held()
+            store = os.path.join(self.environment["HOME"],
+                                 ".local/state/exeat/files")
+            box = os.path.join(store, "boxes", run)
+            with open(os.path.join(box, "sealing"), "w") as note:
+                note.write("" if step == 0 else "layer%d" % step)
+            layer = os.path.join(store, "layers", "layer%d" % step)
+            if step >= 2:
+                os.makedirs(layer)
+                os.link(os.path.join(box, "hidden"),
+                        os.path.join(layer, "hidden"))
+            if step >= 3:
+                os.rename(os.path.join(box, "upper"),
+                          os.path.join(layer, "tree"))
+            self.assertEqual(set(self.changes(run)), {"x"})
+            self.assertFalse(os.path.exists(os.path.join(box, "sealing")))
+            self.assertEqual(self.exeat("apply", "--yes", run).returncode, 0)
+            self.assertEqual(self.read("x"), "x\n")
+            os.unlink(os.path.join(self.workspace, "x"))
+
+
 if __name__ == "__main__":
     world.become_ordinary()
     unittest.main()
