@@ -50,10 +50,12 @@ enum frame_type {
 	FRAME_AUDIT_POLICY = 0x0303, /* one descriptor: the policy text */
 	FRAME_AUDIT_EVENTS = 0x0304,
 	FRAME_AUDIT_END = 0x0305,
+	FRAME_AUDIT_CHORE = 0x0306, /* schema/chore.h */
 	FRAME_AUDIT_ACCEPTED = 0x0381,
 	FRAME_AUDIT_STATE = 0x0382,
 	FRAME_AUDIT_CLOSED = 0x0383,
 	FRAME_AUDIT_LOADED = 0x0384,
+	FRAME_AUDIT_DONE = 0x0385, /* of a chore */
 
 	/* a command of the owner's and a run: schema/order.h, approval.h */
 	FRAME_DESK_LIST = 0x0401, /* what is asked */

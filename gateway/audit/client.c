@@ -1,5 +1,6 @@
 #include "gateway/audit/client.h"
 
+#include "gateway/audit/errands.h"
 #include "gateway/audit/load.h"
 #include "gateway/audit/store.h"
 #include "gateway/audit/writer.h"
@@ -48,12 +49,14 @@ struct client {
 	struct event_end end;
 	uint64_t requests, refused;
 	struct writer_op start, finish;
+	struct errand *errand; /* that is not answered yet, or NULL */
 	struct event *timer; /* until the producers must have left */
 	struct loop_deferred freeing;
 };
 
 struct clients {
 	struct writer *writer;
+	struct keeper *keeper;
 	LIST_HEAD(, client) list;
 	size_t count;
 	void (*on_idle)(void *arg);
@@ -93,6 +96,8 @@ static void
 client_free(struct client *client)
 {
 	drop_producers(client);
+	if (client->errand != NULL)
+		errand_forget(client->errand);
 	store_forget_run(writer_store(client->clients->writer), &client->run);
 	writer_leave(&client->parent.source);
 	channel_free(client->parent.source.channel);
@@ -500,6 +505,44 @@ take_end(struct client *client, struct cursor body, int fd)
 	begin_end(client, &end);
 }
 
+/* ---- a command's chores ---- */
+
+static void
+on_errand_done(void *arg, const struct problem *problem)
+{
+	struct client *client = arg;
+	unsigned char packet[2048];
+	struct cursor_writer out =
+	    frame_begin(FRAME_AUDIT_DONE, packet, sizeof(packet));
+	struct channel *channel = client->parent.source.channel;
+
+	client->errand = NULL;
+	chore_done_write(problem, &out);
+	if (channel != NULL &&
+	    channel_send(channel, &out, NULL, 0) != STATUS_OK)
+		channel_end(channel, STATUS_CLOSED);
+}
+
+/* The client stays new: it is no run. */
+static void
+take_chore(struct client *client, struct cursor body, int fd)
+{
+	struct clients *clients = client->clients;
+	struct chore chore;
+
+	(void)fd;
+	if (client->errand != NULL || chore_read(body, &chore) != STATUS_OK) {
+		end_bad(&client->parent, "a chore that it may not ask for");
+		return;
+	}
+	client->errand = errand_new(
+	    clients->writer, clients->keeper, &chore, on_errand_done, client);
+	if (client->errand == NULL)
+		end_bad(&client->parent, "more than there is memory for");
+	else
+		errand_run(client->errand);
+}
+
 /* What a parent may send, and when; anything else ends it. */
 static const struct {
 	enum frame_type type;
@@ -509,6 +552,7 @@ static const struct {
 	bool keeps_fd;
 } messages[] = {
 	{ FRAME_AUDIT_RUN, CLIENT_NEW, take_run, false },
+	{ FRAME_AUDIT_CHORE, CLIENT_NEW, take_chore, false },
 	{ FRAME_AUDIT_PRODUCER, CLIENT_OPEN, take_producer, true },
 	{ FRAME_AUDIT_POLICY, CLIENT_OPEN, take_policy, false },
 	{ FRAME_AUDIT_EVENTS, CLIENT_OPEN, take_parent_events, false },
@@ -560,13 +604,15 @@ static const struct channel_events parent_events = {
 };
 
 struct clients *
-clients_new(struct writer *writer, void (*on_idle)(void *arg), void *arg)
+clients_new(struct writer *writer, struct keeper *keeper,
+    void (*on_idle)(void *arg), void *arg)
 {
 	struct clients *clients = calloc(1, sizeof(*clients));
 
 	if (clients == NULL)
 		return NULL;
 	clients->writer = writer;
+	clients->keeper = keeper;
 	clients->on_idle = on_idle;
 	clients->arg = arg;
 	LIST_INIT(&clients->list);

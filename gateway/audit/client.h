@@ -20,14 +20,15 @@
 #include <stddef.h>
 
 struct clients;
+struct keeper;
 struct writer;
 
 /*
  * The runs at one writer.  on_idle is called when the last one has gone; it
  * may not be called while there are others.
  */
-struct clients *clients_new(
-    struct writer *writer, void (*on_idle)(void *arg), void *arg) MUST_CHECK;
+struct clients *clients_new(struct writer *writer, struct keeper *keeper,
+    void (*on_idle)(void *arg), void *arg) MUST_CHECK;
 
 /* Drops them all; their rows must be committed. */
 void clients_free(struct clients *clients);

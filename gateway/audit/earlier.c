@@ -239,6 +239,16 @@ earlier_has_run(struct earlier *earlier, const char *uid)
 	return ask_each(earlier, ask_run, unconst(uid));
 }
 
+bool
+earlier_is_of(struct earlier *earlier, int64_t number, const char *uid)
+{
+	bool found =
+	    !open_segment(earlier, number) || ask_run(earlier, unconst(uid));
+
+	earlier_close(earlier);
+	return found;
+}
+
 struct sqlite3_stmt *
 earlier_open_runs(struct earlier *earlier)
 {

@@ -32,6 +32,10 @@ bool earlier_owns(struct earlier *earlier, const char *uid, int64_t seq)
 int earlier_policy(struct earlier *earlier, struct cursor sha256,
     struct store_policy *ret) MUST_CHECK;
 
+/* Whether the run has rows in that segment; yes when it cannot tell. */
+bool earlier_is_of(struct earlier *earlier, int64_t number, const char *uid)
+    MUST_CHECK;
+
 /* Whether there was a run of this uid. */
 bool earlier_has_run(struct earlier *earlier, const char *uid) MUST_CHECK;
 

@@ -449,6 +449,18 @@ store_rotate(struct store *store, struct problem *reterr)
 	return STATUS_OK;
 }
 
+bool
+store_is_used(struct store *store, int64_t segment)
+{
+	const struct store_run *run;
+
+	for (run = LIST_FIRST(&store->runs); run != NULL;
+	     run = LIST_NEXT(run, entry))
+		if (earlier_is_of(store->hot.earlier, segment, run->about.uid))
+			return true;
+	return false;
+}
+
 const char *
 store_audit(const struct store *store)
 {

@@ -27,6 +27,9 @@ void store_close(struct store *store);
 const char *store_audit(const struct store *store);
 int64_t store_segment(const struct store *store);
 
+/* Whether a run that goes on has rows in that segment; yes in doubt. */
+bool store_is_used(struct store *store, int64_t segment) MUST_CHECK;
+
 /* Whether the segment has the rows it may have. */
 bool store_is_long(const struct store *store);
 

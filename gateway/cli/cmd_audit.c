@@ -12,6 +12,7 @@
 #include "gateway/cli/page.h"
 #include "gateway/cli/print.h"
 #include "gateway/cli/shipping.h"
+#include "gateway/cli/upkeep.h"
 #include "gateway/proc/clock.h"
 #include "schema/limits.h"
 #include "schema/status.h"
@@ -42,6 +43,10 @@ static const char usage[] =
     "PostgreSQL\n"
     "       exeat audit export [-f]            all rows, for other "
     "programs\n"
+    "       exeat audit seal                   begin the next segment, seal "
+    "this\n"
+    "       exeat audit hold|release RUN       keep what prune would remove\n"
+    "       exeat audit prune                  remove segments that are old\n"
     "\n"
     "  --audit DB     the database (default: exeat/audit.db in\n"
     "                 $XDG_STATE_HOME)\n"
@@ -57,6 +62,9 @@ static const char usage[] =
     "                 alerts only (export)\n"
     "  --to SYSLOG    send cef to unix:/dev/log, udp:HOST:PORT or\n"
     "                 tcp:HOST:PORT (export)\n"
+    "  --older-than AGE  segments whose newest row is older (prune)\n"
+    "  --keep N       all but the newest N segments (prune)\n"
+    "  --dry-run      only tell what would go (prune)\n"
     "  --key          print the key that checkpoints are signed with "
     "(verify)\n"
     "\n"
@@ -557,6 +565,32 @@ static const struct {
 	{ "export", export_rows },
 };
 
+/* What is asked of the writer. */
+static const struct {
+	const char *name;
+	int (*run)(struct inquiry *inquiry);
+} chores[] = {
+	{ "seal", upkeep_seal },
+	{ "hold", upkeep_hold },
+	{ "release", upkeep_release },
+	{ "prune", upkeep_prune },
+};
+
+static int
+run_chore(size_t which, int argc, char **argv)
+{
+	struct inquiry inquiry;
+	struct problem problem;
+
+	if (inquiry_read(&inquiry, argc, argv, &problem) != STATUS_OK)
+		return complain(&problem);
+	if (inquiry.help) {
+		(void)fputs(usage, stdout);
+		return COMMAND_OK;
+	}
+	return chores[which].run(&inquiry);
+}
+
 static int
 run_on_database(int (*work)(struct query *query, struct inquiry *inquiry),
     struct inquiry *inquiry)
@@ -606,6 +640,9 @@ run(int argc, char **argv)
 	     i++)
 		if (strcmp(argv[1], subcommands[i].name) == 0)
 			return run_subcommand(i, argc - 1, argv + 1);
+	for (size_t i = 0; i < sizeof(chores) / sizeof(chores[0]); i++)
+		if (strcmp(argv[1], chores[i].name) == 0)
+			return run_chore(i, argc - 1, argv + 1);
 	(void)fprintf(stderr,
 	    "exeat: audit has no \"%.40s\"; see exeat audit --help\n", argv[1]);
 	return COMMAND_FAILED;

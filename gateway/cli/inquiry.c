@@ -40,9 +40,10 @@ take_count(struct inquiry *inquiry, const char *text, struct problem *reterr)
 	return STATUS_OK;
 }
 
-/* "90s", "10m", "24h", "7d" */
+/* "90s", "10m", "24h", "7d": when that was. */
 static int
-take_since(struct inquiry *inquiry, const char *text, struct problem *reterr)
+take_age(
+    const char *option, const char *text, int64_t *ret, struct problem *reterr)
 {
 	static const struct {
 		char letter;
@@ -57,14 +58,48 @@ take_since(struct inquiry *inquiry, const char *text, struct problem *reterr)
 		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 			if (units[i].letter != (char)letter)
 				continue;
-			inquiry->since_us =
-			    clock_wall_us() -
-			    (int64_t)count * units[i].seconds * 1000000;
+			*ret = clock_wall_us() -
+			       (int64_t)count * units[i].seconds * 1000000;
 			return STATUS_OK;
 		}
 	return problem_set(reterr,
-	    "--since wants an age like 90s, 10m, 24h or 7d, not \"%.40s\"",
+	    "%s wants an age like 90s, 10m, 24h or 7d, not \"%.40s\"", option,
 	    text);
+}
+
+static int
+take_since(struct inquiry *inquiry, const char *text, struct problem *reterr)
+{
+	return take_age("--since", text, &inquiry->since_us, reterr);
+}
+
+static int
+take_older(struct inquiry *inquiry, const char *text, struct problem *reterr)
+{
+	return take_age("--older-than", text, &inquiry->before_us, reterr);
+}
+
+static int
+take_keep(struct inquiry *inquiry, const char *text, struct problem *reterr)
+{
+	struct cursor from = cursor_of_text(text);
+	uint64_t count;
+
+	if (!cursor_decimal(&from, LIMIT_SEGMENTS, &count) ||
+	    !cursor_is_empty(&from) || count == 0)
+		return problem_set(reterr,
+		    "--keep wants a number of segments, not \"%.40s\"", text);
+	inquiry->keep = (int64_t)count;
+	return STATUS_OK;
+}
+
+static int
+take_dry_run(struct inquiry *inquiry, const char *text, struct problem *reterr)
+{
+	(void)text;
+	(void)reterr;
+	inquiry->dry_run = true;
+	return STATUS_OK;
 }
 
 static int
@@ -151,6 +186,9 @@ static const struct {
 } options[] = {
 	{ "--audit", true, take_database },
 	{ "--since", true, take_since },
+	{ "--older-than", true, take_older },
+	{ "--keep", true, take_keep },
+	{ "--dry-run", false, take_dry_run },
 	{ "--anchor", true, take_anchor },
 	{ "--format", true, take_format },
 	{ "--to", true, take_to },
@@ -221,9 +259,10 @@ inquiry_read(struct inquiry *ret, int argc, char **argv, struct problem *reterr)
 		status = take(inquiry, argv, &at, reterr);
 	if (status != STATUS_OK || inquiry->help)
 		return status;
+	status = settings_read(&inquiry->settings, reterr);
+	/* Then only the account's name is of use. */
 	if (inquiry->database != NULL)
 		return STATUS_OK;
-	status = settings_read(&inquiry->settings, reterr);
 	inquiry->database = inquiry->settings.audit;
 	return status;
 }

@@ -19,6 +19,9 @@ struct inquiry {
 	struct settings settings;
 	const char *database;
 	bool json, follow, help;
+	bool dry_run; /* nothing is done (prune) */
+	int64_t before_us; /* what is older may go (prune); 0: not said */
+	int64_t keep; /* segments that stay (prune); 0: not said */
 	bool key; /* only the key is asked for (verify) */
 	const char *format; /* of an export; may be NULL */
 	const char *html; /* the file of a report; may be NULL */

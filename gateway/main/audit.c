@@ -298,7 +298,8 @@ begin(struct program *program, struct problem *reterr)
 	program->writer = writer_new(program->loop, program->store);
 	if (program->writer == NULL)
 		return problem_set(reterr, "no memory for the audit writer");
-	program->clients = clients_new(program->writer, on_idle, program);
+	program->clients =
+	    clients_new(program->writer, program->keeper, on_idle, program);
 	program->incoming =
 	    event_new(loop_base(program->loop), door_socket(program->door),
 		EV_READ | EV_PERSIST, on_incoming, program);
