@@ -4,6 +4,7 @@
 #include "gateway/dns/names.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proc/log.h"
+#include "gateway/run/lures.h"
 #include "gateway/run/run.h"
 #include "policy/facts.h"
 #include "policy/policy.h"
@@ -110,6 +111,12 @@ rule_on(struct stub *stub, const struct dns_query *query, struct ruling *ruling)
 	*ruling = (struct ruling){ .verdict = { .kind = VERDICT_DENY } };
 	if (!hostname_is_set(&query->host) || query->class != DNS_CLASS_IN) {
 		ruling->reason = REASON_DNS_POLICY;
+		return;
+	}
+	/* A name of the world could carry it out, whoever allows the name. */
+	if (lures_find_in_name(stub->run->lures,
+		cursor_of(query->host.text, query->host.length)) != NULL) {
+		ruling->reason = REASON_PLACEHOLDER_LEAK;
 		return;
 	}
 	if (names_is_internal(&query->host))

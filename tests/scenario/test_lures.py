@@ -103,6 +103,17 @@ class Lures(Lender):
             rules=[self.rule("b", "b.test", origin, path=["/none"], ca=False)])
         self.assertIn("placeholder_leak", out)
 
+    def test_a_name_that_would_carry_one_out_is_an_alarm(self):
+        origin = self.origin()
+        self.lured(
+            "for name in (key, key.lower(), key[:20] + '.' + key[20:]):\n"
+            "    try: print(socket.getaddrinfo(name + '.b.test', 80))\n"
+            "    except OSError: pass\n", origin,
+            rules=[self.rule("b", "**.b.test", origin, ca=False)])
+        rows = self.rows("kind = 'dns' AND reason = 'placeholder_leak'")
+        self.assertGreaterEqual(len(rows), 2)
+        self.assertEqual(self.rows("kind = 'dns' AND verdict = 'allow'"), [])
+
     def test_messages_of_a_websocket_are_read(self):
         def serve(peer):
             head, _ = receive_head(peer)
