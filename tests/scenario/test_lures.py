@@ -513,9 +513,10 @@ class Aws(Lender):
                          "installs the AWS SDK from the registry")
     def test_the_sdk_of_aws_puts_and_gets(self):
         import subprocess
-        subprocess.run(["npm", "install", "--prefix", self.workspace,
-                        "--no-audit", "--no-fund", "@aws-sdk/client-s3"],
-                       check=True, capture_output=True, timeout=200)
+        subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--cache",
+                        os.path.join(self.folder, "npm"), "@aws-sdk/client-s3"],
+                       cwd=self.workspace, check=True, capture_output=True,
+                       timeout=200)
         with open(os.path.join(self.workspace, "put.mjs"), "w") as out:
             out.write(
                 "import { S3Client, PutObjectCommand, ListObjectsV2Command }"
