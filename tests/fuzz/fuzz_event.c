@@ -1,4 +1,5 @@
 /* Every body of the audit channel, by the number of its first byte. */
+#include "schema/chore.h"
 #include "schema/event.h"
 
 #include "schema/status.h"
@@ -92,11 +93,29 @@ fuzz_small(struct cursor body)
 	(void)!event_state_read(body, &available);
 }
 
+static void
+fuzz_chore(struct cursor body)
+{
+	unsigned char bytes[LIMIT_FRAME];
+	struct cursor_writer out = cursor_writer_of(bytes, sizeof(bytes));
+	struct problem problem;
+	struct chore chore;
+
+	(void)!chore_done_read(body, &problem);
+	if (chore_read(body, &chore) != STATUS_OK)
+		return;
+	chore_write(&chore, &out);
+	if (!cursor_written(&out) || out.used != body.left ||
+	    memcmp(bytes, body.at, body.left) != 0)
+		abort();
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
 	static void (*const readers[])(struct cursor body) = { fuzz_events,
-		fuzz_run, fuzz_accepted, fuzz_policy, fuzz_end, fuzz_small };
+		fuzz_run, fuzz_accepted, fuzz_policy, fuzz_end, fuzz_small,
+		fuzz_chore };
 	struct cursor input = cursor_of(bytes, length);
 	uint8_t which;
 

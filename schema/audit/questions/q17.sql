@@ -6,5 +6,5 @@ FROM event a
 LEFT JOIN event d ON d.parent_seq = a.seq AND d.kind = 12
 LEFT JOIN verdict v ON v.id = d.verdict
 LEFT JOIN sandbox s ON s.id = a.sandbox_id
-WHERE a.kind = 10 AND a.ts_us BETWEEN :t0 AND :t1
+WHERE a.kind = 10 AND a.kind NOT IN (1, 2, 5) AND a.ts_us BETWEEN :t0 AND :t1
 ORDER BY a.seq;
