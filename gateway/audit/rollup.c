@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
