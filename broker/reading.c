@@ -252,7 +252,8 @@ add_endpoint(
 	}
 	endpoint = &endpoints->list[endpoints->count++];
 	memcpy(endpoint->url, url, strlen(url) + 1);
-	endpoint->roots = cursor_of(copy, roots.left);
+	endpoint->roots.at = copy;
+	endpoint->roots.left = roots.left;
 	return true;
 }
 

@@ -278,7 +278,7 @@ refuse_credential(struct exchange *exchange, const char *why)
 
 /* Writes the request out, as it may leave. */
 static struct passage_fault
-send_request(struct exchange *exchange, struct leg_request *request)
+send_request(struct exchange *exchange, const struct leg_request *request)
 {
 	struct leg *client = exchange->client;
 	bool lent = exchange->loan.lent != NULL;
@@ -287,6 +287,7 @@ send_request(struct exchange *exchange, struct leg_request *request)
 		.lures = exchange->flow->plane->run->lures,
 		.now_s = clock_wall_us() / US_A_SECOND };
 	struct passage_fault fault = { .words = "" };
+	struct leg_request with = *request;
 	struct passage_room room;
 
 	if (lent && grants_is_stale(&exchange->loan)) {
@@ -299,10 +300,9 @@ send_request(struct exchange *exchange, struct leg_request *request)
 	}
 	if (lent || !lures_are_none(order.lures)) {
 		fault = passage_begin(&exchange->passage, &order, &room);
-		request->head = &room.head;
+		with.head = &room.head;
 	}
-	if (fault.reason == REASON_NONE &&
-	    !client->ops->request(client, request))
+	if (fault.reason == REASON_NONE && !client->ops->request(client, &with))
 		fault.reason = REASON_MALFORMED;
 	exchange->injected = lent && fault.reason == REASON_NONE;
 	return fault;

@@ -177,13 +177,13 @@ confine_enter(enum confine_program program, int folder, struct problem *reterr)
 
 	if (status != STATUS_OK)
 		return status;
+	if (is_sanitized)
+		return STATUS_OK;
 	status = landlock_close(folder);
 	/* Where there is no wall, no call opens a file either. */
 	if (status == STATUS_SYSTEM ||
 	    (status == STATUS_NOT_FOUND && folder >= 0))
 		return problem_errno(reterr, "cannot give up files");
-	if (is_sanitized)
-		return STATUS_OK;
 	if (keep_to(&lists[program], folder >= 0) != STATUS_OK)
 		return problem_errno(reterr, "cannot give up system calls");
 	return STATUS_OK;

@@ -25,7 +25,7 @@ int confine_private(struct problem *reterr) MUST_CHECK;
 
 /*
  * All of them.  folder is where its program may still handle files, or -1.
- * Under a sanitizer, which calls what it likes, the list is left out.
+ * Under a sanitizer, which calls and opens what it likes, only the first.
  */
 int confine_enter(enum confine_program program, int folder,
     struct problem *reterr) MUST_CHECK;
