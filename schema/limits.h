@@ -223,7 +223,7 @@
 
 /* Waits, in milliseconds. */
 #define LIMIT_SNIFF_MS 300 /* a silent client: the server speaks first */
-#define LIMIT_SIGHTING_MS 50 /* which program it is: then it is unknown */
+#define LIMIT_SIGHTING_MS 250 /* which program it is: then it is unknown */
 #define LIMIT_DIGEST_MS 3000 /* the same, where a rule wants to know */
 #define LIMIT_HELLO_MS 10000 /* the rest of a hello that has begun */
 #define LIMIT_DIAL_MS 10000 /* all addresses of a name together */

@@ -53,7 +53,6 @@ struct exchange {
 	struct loop_deferred cutting;
 	struct tools
 	    *tools; /* what is in its body, where rules look; or NULL */
-	bool holds_body; /* which has not gone on yet */
 	struct request *own_request; /* then request borrows nothing */
 	struct loop_deferred judging;
 	/* Copies, for when the policy changes and the head is gone. */
@@ -61,19 +60,19 @@ struct exchange {
 	struct cursor query, upgrade;
 	struct consent_ask ask;
 	struct grants_loan loan; /* of the rule's credential, if it names one */
-	bool injected; /* it has really left with it */
 	struct passage passage; /* of the bodies, and of what comes back */
-	/* The answer is over, but not all of it has gone inside yet. */
-	bool client_left;
 	int64_t left_out, left_in; /* bytes of the leg that has left */
 	struct sink_wait row;
-	bool waits_for_row;
-	bool connecting;
 	enum reason failed; /* while it waited for its row */
 	char cause[128]; /* in words, where a library has some; or empty */
 	bool reused; /* the connection was there before the request */
 	bool retried; /* and proved dead once already */
 	bool request_ended, responded;
+	bool injected; /* it has really left with its credential */
+	/* The answer is over, but not all of it has gone inside yet. */
+	bool client_left;
+	bool waits_for_row, connecting;
+	bool holds_body; /* in tools, and it has not gone on yet */
 
 	/* For its rows. */
 	uint8_t id[EVENT_REQ_ID];
