@@ -187,14 +187,13 @@ class Caller(World):
         process = self.start(
             [self.rule("web", "api.test", self.web, ca=False,
                        exe=["/usr/bin/curl"])],
-            "sh", "-c", "echo up; while [ ! -e go ]; do sleep 0.05; done; "
+            "sh", "-c", "trap : USR1; sleep 100 & echo up; wait; "
             "curl -s -o /dev/null -w '%%{http_code}' %s" % self.url)
         self.assertEqual(process.stdout.readline(), "up\n")
         (lookout,) = [pid for pid, name in descendants(process.pid)
                       if name == "exeat-lookout"]
         os.kill(lookout, signal.SIGKILL)
-        with open(os.path.join(self.workspace, "go"), "w"):
-            pass
+        process.send_signal(signal.SIGUSR1)
         out, err = process.communicate(timeout=120)
         self.assertEqual(out, "403", err)
         self.refused_for("no_rule")
