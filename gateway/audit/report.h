@@ -11,6 +11,7 @@
 
 #include "schema/problem.h"
 
+#include <stdint.h>
 #include <stdio.h>
 
 struct query;
