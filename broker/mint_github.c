@@ -144,18 +144,20 @@ put_body(const struct github *github, struct parcel *parcel)
 	struct json *j = parcel_json(parcel);
 	const char *key;
 	json_t *value;
-	size_t i;
 
 	if (j == NULL)
 		return;
 	json_open(j, NULL, '{');
 	json_open(j, "repositories", '[');
-	json_array_foreach(github->repositories, i, value)
-	    json_text(j, NULL, json_string_value(value));
+	for (size_t i = 0; i < json_array_size(github->repositories); i++)
+		json_text(j, NULL,
+		    json_string_value(json_array_get(github->repositories, i)));
 	json_close(j, ']');
 	json_open(j, "permissions", '{');
 	json_object_foreach(github->permissions, key, value)
-	    json_text(j, key, json_string_value(value));
+	{
+		json_text(j, key, json_string_value(value));
+	}
 	json_close(j, '}');
 	json_close(j, '}');
 }

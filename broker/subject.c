@@ -20,7 +20,7 @@ subject_name(const struct mint_work *work, char out[SUBJECT_NAME_MAX + 1])
 				    "0123456789=,.@-";
 	size_t length = 0;
 
-	for (; work->run->uid[length] != '\0' && length < SUBJECT_NAME_MAX;
+	for (; length < SUBJECT_NAME_MAX && work->run->uid[length] != '\0';
 	     length++) {
 		out[length] = work->run->uid[length];
 		if (strchr(plain, out[length]) == NULL)

@@ -117,7 +117,7 @@ quote_cause(const char *words, char out[LIMIT_ERRAND_CAUSE + 1])
 {
 	size_t length = 0;
 
-	for (; words[length] != '\0' && length < LIMIT_ERRAND_CAUSE; length++) {
+	for (; length < LIMIT_ERRAND_CAUSE && words[length] != '\0'; length++) {
 		out[length] = words[length];
 		if (words[length] < ' ' || words[length] > '~')
 			out[length] = '?';

@@ -171,7 +171,7 @@ stack_hides(const struct stack *stack, const char *path)
 {
 	char part[LIMIT_PATH];
 
-	for (size_t i = 0; path[i] != '\0' && i < sizeof(part) - 1; i++) {
+	for (size_t i = 0; i < sizeof(part) - 1 && path[i] != '\0'; i++) {
 		if (path[i] == '/') {
 			part[i] = '\0';
 			if (is_hidden(stack, part))

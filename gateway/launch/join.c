@@ -185,10 +185,11 @@ arguments_of(const struct reins_exec *exec)
 	size_t table = (exec->count + 1U) * sizeof(char *);
 	/* Each has a length of two bytes, which becomes its NUL. */
 	char **argv = calloc(1, table + exec->argv.left);
-	char *at = (char *)argv + table;
+	char *at;
 
 	if (argv == NULL)
 		return NULL;
+	at = (char *)argv + table;
 	for (uint16_t i = 0; i < exec->count && cursor_block(&in, &word); i++) {
 		argv[i] = at;
 		memcpy(at, word.at, word.left);

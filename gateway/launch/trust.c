@@ -103,6 +103,8 @@ last_certificate(const struct texts *texts)
 	const unsigned char *at = texts->bytes[HANDOFF_BUNDLE], *found = NULL;
 	const unsigned char *end = at + texts->sizes[HANDOFF_BUNDLE], *dash;
 
+	if (at == NULL)
+		return cursor_of(NULL, 0);
 	while ((at = memmem(at, (size_t)(end - at), begin,
 		    sizeof(begin) - 1)) != NULL) {
 		at += sizeof(begin) - 1;

@@ -238,8 +238,8 @@ ask(struct options *options)
 		return FAILED;
 	}
 	if (strstr(text.question.sql, "export_cursor") != NULL) {
-		(void)fputs("exeat: that is about one audit: ask it of that\n",
-		    stderr);
+		(void)fputs(
+		    "exeat: that is about one audit: ask it of that\n", stderr);
 		print_free(print);
 		return FAILED;
 	}

@@ -36,10 +36,11 @@ static int
 put_parameter(struct asking *asking, struct cursor_writer *out,
     const struct query_value *value, struct problem *reterr)
 {
-	char *text = asking->texts[asking->count];
+	char *text;
 
 	if (asking->count == PARAMETERS || value->text.left >= VALUE_MAX)
 		return problem_set(reterr, "a value is too long");
+	text = asking->texts[asking->count];
 	if (value->is_number) {
 		(void)snprintf(text, VALUE_MAX, "%" PRId64, value->number);
 	} else {

@@ -131,8 +131,8 @@ proposal_opens_a_question_and_takes_no_use(void **state)
 	    approvals_propose(approvals, &question, 0), APPROVALS_WAIT);
 	assert_int_equal(settle("abcd-1", true, 0), STATUS_OK);
 	for (int i = 0; i < 9; i++)
-		assert_int_equal(approvals_propose(approvals, &question, 0),
-		    APPROVALS_YES);
+		assert_int_equal(
+		    approvals_propose(approvals, &question, 0), APPROVALS_YES);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(ask("/x", SECOND), APPROVALS_YES);
 	assert_int_equal(
