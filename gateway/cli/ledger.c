@@ -144,7 +144,7 @@ ledger_add_launcher(struct channel *audit, int producer)
 int
 ledger_open(struct channel *audit, const struct ledger_name *name,
     const struct task *task, const struct settings *settings,
-    const struct policies *policies, int producer, int notary)
+    const struct policies *policies, const struct ledger_producers *producers)
 {
 	int status = send_run(audit, name, task, settings);
 
@@ -152,9 +152,11 @@ ledger_open(struct channel *audit, const struct ledger_name *name,
 		status =
 		    ledger_add_policy(audit, &policies->layers[i], settings);
 	if (status == STATUS_OK)
-		status = send_producer(audit, EVENT_ROLE_GATEWAY, producer);
-	if (status == STATUS_OK && notary >= 0)
-		status = send_producer(audit, EVENT_ROLE_BROKER, notary);
+		status = send_producer(
+		    audit, EVENT_ROLE_GATEWAY, producers->gateway);
+	if (status == STATUS_OK && producers->broker >= 0)
+		status =
+		    send_producer(audit, EVENT_ROLE_BROKER, producers->broker);
 	return status;
 }
 

@@ -27,13 +27,16 @@ struct ledger_name {
 /* Drawn from the kernel's random numbers; STATUS_SYSTEM when it has none. */
 int ledger_name_draw(struct ledger_name *ret) MUST_CHECK;
 
-/*
- * Opens the run and tells its policies.  producer is the writer's end of the
- * gateway's channel, notary of the broker's, or -1; both stay the caller's.
- */
+/* The writer's ends of their channels; -1: there is none. */
+struct ledger_producers {
+	int gateway, broker;
+};
+
+/* Opens the run and tells its policies; producers stay the caller's. */
 int ledger_open(struct channel *audit, const struct ledger_name *name,
     const struct task *task, const struct settings *settings,
-    const struct policies *policies, int producer, int notary) MUST_CHECK;
+    const struct policies *policies, const struct ledger_producers *producers)
+    MUST_CHECK;
 
 /* The launcher's channel; producer stays the caller's. */
 int ledger_add_launcher(struct channel *audit, int producer) MUST_CHECK;

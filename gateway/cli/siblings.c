@@ -625,6 +625,7 @@ open_desk(struct siblings *all, struct problem *reterr)
 static int
 open_run(struct siblings *all, struct ends *ends, struct problem *reterr)
 {
+	struct ledger_producers producers;
 	const struct siblings_wish *wish = all->wish;
 	int status;
 
@@ -647,8 +648,9 @@ open_run(struct siblings *all, struct ends *ends, struct problem *reterr)
 		status = connect_audit(all, reterr);
 	if (status != STATUS_OK)
 		return status;
+	producers = (struct ledger_producers){ ends->writer, ends->notary };
 	if (ledger_open(all->audit, wish->name, wish->task, wish->settings,
-		wish->policies, ends->writer, ends->notary) != STATUS_OK ||
+		wish->policies, &producers) != STATUS_OK ||
 	    (ends->reader >= 0 &&
 		ledger_add_launcher(all->audit, ends->reader) != STATUS_OK))
 		return problem_set(

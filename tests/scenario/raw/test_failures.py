@@ -89,7 +89,7 @@ class Stopped(Failures, Story):
         rows = self.expect_rows(
             host, OPEN, INTENT, "http allow none 200", INTENT,
             "http error client_abort None", END)
-        self.assertEqual(0, rows[4]["parent_seq"])
+        self.assertEqual(rows[3]["seq"], rows[4]["parent_seq"])
         self.assertEqual(before, self.clear.arrivals())
         self.counts(2)
 

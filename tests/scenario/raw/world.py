@@ -421,7 +421,7 @@ class Run:
         return found[0]
 
     def siblings(self, name):
-        found = []
+        found = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open("/proc/%s/comm" % pid) as comm:
@@ -434,8 +434,9 @@ class Run:
             except OSError:
                 continue
             if self.folder in line or int(parent) == self.process.pid:
-                found.append(int(pid))
-        return found
+                found[int(pid)] = int(parent)
+        # The writer's keeper has its name, too, and is its child.
+        return [pid for pid, parent in found.items() if parent not in found]
 
     def stderr(self):
         """What it said, and what the audit writer has to say of itself."""
