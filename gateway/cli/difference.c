@@ -250,5 +250,6 @@ difference_json(const struct changes *changes)
 	}
 	json_close(&outlet->json, ']');
 	outlet_end(outlet);
+	free(outlet);
 	return STATUS_OK;
 }

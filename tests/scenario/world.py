@@ -183,6 +183,10 @@ class World(unittest.TestCase):
             if name in os.environ:
                 self.environment[name] = os.environ[name]
 
+    def is_sanitized(self):
+        with open(os.path.join(self.bin, "exeat-gateway"), "rb") as program:
+            return b"__asan_init" in program.read()
+
     def origin(self, **options):
         origin = Origin(self, **options)
         self.addCleanup(origin.close)

@@ -63,7 +63,9 @@ class Runs(unittest.TestCase):
         self.runs.append(process)
         line = process.stdout.readline()
         self.assertEqual(line, "begun\n", line or process.stderr.read())
-        return process, self.ps()[-1]["run"]
+        # One that is over at once is not listed any more.
+        listed = self.ps()
+        return process, listed[-1]["run"] if listed else None
 
     def ps(self):
         return json.loads(self.exeat("ps", "--json", code=0).stdout)
