@@ -100,20 +100,26 @@ static struct cursor
 last_certificate(const struct texts *texts)
 {
 	static const char begin[] = "-----BEGIN CERTIFICATE-----\n";
-	const unsigned char *at = texts->bytes[HANDOFF_BUNDLE], *found = NULL;
-	const unsigned char *end = at + texts->sizes[HANDOFF_BUNDLE], *dash;
+	struct cursor left = cursor_of(
+	    texts->bytes[HANDOFF_BUNDLE], texts->bytes[HANDOFF_BUNDLE] == NULL
+					      ? 0
+					      : texts->sizes[HANDOFF_BUNDLE]);
+	struct cursor found = cursor_of(NULL, 0);
 
-	if (at == NULL)
-		return cursor_of(NULL, 0);
-	while ((at = memmem(at, (size_t)(end - at), begin,
-		    sizeof(begin) - 1)) != NULL) {
+	while (left.left >= sizeof(begin) - 1) {
+		const unsigned char *at =
+		    memmem(left.at, left.left, begin, sizeof(begin) - 1);
+		const unsigned char *end = left.at + left.left, *dash;
+
+		if (at == NULL)
+			break;
 		at += sizeof(begin) - 1;
-		found = at;
+		left = cursor_of(at, (size_t)(end - at));
+		dash = memchr(at, '-', left.left);
+		found =
+		    cursor_of(at, (size_t)((dash == NULL ? end : dash) - at));
 	}
-	if (found == NULL)
-		return cursor_of(NULL, 0);
-	dash = memchr(found, '-', (size_t)(end - found));
-	return cursor_of(found, (size_t)((dash == NULL ? end : dash) - found));
+	return found;
 }
 
 static int
