@@ -167,7 +167,8 @@ class Runs(unittest.TestCase):
         for sees, sends in ((b"[$] ", b"sh -c \"tty; echo rea''dy; "
                                     b"exec sleep 500\"\n"),
                             (b"ready", b"\x1a"),
-                            (b"Stopped(.|\n)*[$] ", b"kill %1; echo do''ne\n"),
+                            (b"Stopped(.|\n)*[$] ", b"kill %1; wait %1; "
+                                     b"echo do''ne\n"),
                             (b"done", b"exit 4\n")):
             while not re.search(sees, out):
                 self.assertTrue(select.select([master], [], [], WAIT)[0], out)
