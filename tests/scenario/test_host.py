@@ -89,7 +89,8 @@ class Host(World):
         for name in ("exeat-launch", "exeat-gateway", "exeat-audit"):
             self.assertIn(name, names)
         gone = [os.pidfd_open(pid) for pid, _ in family]
-        do(process, dict((name, pid) for pid, name in family))
+        # A program's own children have its name, and stand behind it.
+        do(process, dict((name, pid) for pid, name in reversed(family)))
         _, err = process.communicate(timeout=120)
         for fd, (pid, name) in zip(gone, family):
             self.assertTrue(select.select([fd], [], [], 60)[0],
