@@ -2,6 +2,7 @@
 
 #include "gateway/audit/markup.h"
 #include "gateway/audit/query.h"
+#include "gateway/audit/shelf.h"
 #include "gateway/audit/sqltext.h"
 #include "gateway/audit/verify.h"
 #include "schema/limits.h"
@@ -606,8 +607,16 @@ prepare(struct making *making)
 	struct query_reader reader = { NULL, on_head, making };
 	struct verify verify = { .on_finding = on_finding, .arg = making };
 	struct verify_report proof;
-	int status = ask(making, text_of("head", &title), &reader);
+	int status;
 
+	/* A page of the newest segment alone could call a run clean. */
+	if (query_shelf(making->query)->count > 1) {
+		(void)problem_set(making->reterr,
+		    "a page is about one segment, and this audit has several");
+		return problem_cure(making->reterr,
+		    "exeat audit summary and timeline read all of them.");
+	}
+	status = ask(making, text_of("head", &title), &reader);
 	if (status != STATUS_OK)
 		return status;
 	status = verify_run(making->query, &verify, &proof, making->reterr);

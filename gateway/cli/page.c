@@ -71,7 +71,7 @@ tell(const char *file, enum report_state state)
 int
 page_write(struct query *query, const struct report *report, const char *file)
 {
-	struct problem problem;
+	struct problem problem = { 0 };
 	enum report_state state = REPORT_ALARMS;
 	char *bytes = NULL;
 	size_t length = 0;
@@ -88,6 +88,8 @@ page_write(struct query *query, const struct report *report, const char *file)
 	free(bytes);
 	if (status != STATUS_OK) {
 		(void)fprintf(stderr, "exeat: %s\n", problem.text);
+		if (problem.cure[0] != '\0')
+			(void)fprintf(stderr, "       %s\n", problem.cure);
 		return COMMAND_FAILED;
 	}
 	tell(file, state);
