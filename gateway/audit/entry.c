@@ -12,8 +12,9 @@
 
 /* In the order of enum entry_field. */
 const char entry_page[] =
-    "SELECT e.seq, e.ts_us, strftime('%Y-%m-%dT%H:%M:%fZ', e.ts_us / 1e6, "
-    "'unixepoch'), e.kind, e.verdict, nullif(r.name, 'none'), "
+    "SELECT e.seq, e.ts_us, strftime('%Y-%m-%dT%H:%M:%S', e.ts_us / 1000000, "
+    "'unixepoch') || printf('.%03dZ', e.ts_us / 1000 % 1000), e.kind, "
+    "e.verdict, nullif(r.name, 'none'), "
     "r.fault, (SELECT v FROM meta WHERE k = 'chain'), s.uid, s.tenant, "
     "s.host, s.owner, p.sub, t.sub_on_behalf, t.jti, "
     "nullif(lower(hex(po.sha256)), "

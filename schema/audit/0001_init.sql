@@ -71,7 +71,8 @@ CREATE TABLE block(no INTEGER PRIMARY KEY, first_seq INTEGER NOT NULL,
 
 CREATE VIEW v_event AS
 SELECT e.seq,
-  strftime('%Y-%m-%dT%H:%M:%fZ', e.ts_us / 1e6, 'unixepoch') AS at,
+  strftime('%Y-%m-%dT%H:%M:%S', e.ts_us / 1000000, 'unixepoch')
+    || printf('.%03dZ', e.ts_us / 1000 % 1000) AS at,
   k.name AS kind, v.name AS verdict, r.name AS reason, s.uid AS sandbox,
   s.tenant, p.sub AS agent, t.sub_on_behalf AS on_behalf, t.jti, d.host,
   e.dst_port AS port, e.verb, e.object, e.status, c.name AS cred,
