@@ -102,7 +102,7 @@ CREATE FUNCTION json_each(text) RETURNS TABLE(value text) IMMUTABLE
   LANGUAGE sql AS 'SELECT json_array_elements_text($1::json)';
 
 CREATE VIEW v_event AS
-SELECT e.seq, to_char(to_timestamp(round(e.ts_us / 1000.0) / 1000.0) AT TIME ZONE 'UTC',
+SELECT e.seq, to_char(timestamp '1970-01-01' + e.ts_us / 1000 * interval '1 millisecond',
     'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at,
   k.name AS kind, v.name AS verdict, r.name AS reason, s.uid AS sandbox,
   s.tenant, p.sub AS agent, t.sub_on_behalf AS on_behalf, t.jti, d.host,
