@@ -34,6 +34,8 @@
 #define LIMIT_ASK_ID 31 /* four letters, a dash and a number */
 #define LIMIT_ASK_WORDS 280 /* of the sandbox's own, beside a question */
 #define LIMIT_ASK_TARGET 2048 /* a person cannot read more than that */
+#define LIMIT_WISH \
+	(LIMIT_ASK_TARGET + LIMIT_HOST + LIMIT_HTTP_METHOD + LIMIT_UPGRADE + 16)
 #define LIMIT_ASK_HOLD_MS 60000 /* clients give up; the question stays */
 #define LIMIT_QUESTIONS 64 /* open at once: more is no asking any more */
 #define LIMIT_APPROVALS                                      \
@@ -142,6 +144,7 @@
 
 /* exeat.internal. */
 #define LIMIT_INTERNAL_BODY 16384 /* what is asked for there is short */
+#define LIMIT_INTERNAL_DETAIL 512 /* a sentence about its endpoints */
 #define LIMIT_INTERNAL_ANSWER 262144 /* a policy of some hundred rules */
 
 /* Who asked. */

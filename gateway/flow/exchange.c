@@ -382,7 +382,8 @@ static void
 go_on(struct exchange *exchange)
 {
 	struct leg *client = exchange->client;
-	struct leg_request request = { .head = exchange->request,
+	struct leg_request request = { .id = exchange->id,
+		.head = exchange->request,
 		.path =
 		    cursor_of(exchange->path->text, exchange->path->length) };
 	struct passage_fault fault;

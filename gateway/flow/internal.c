@@ -4,8 +4,11 @@
 #include "gateway/flow/flow.h"
 #include "gateway/flow/handbook.h"
 #include "gateway/flow/leg.h"
+#include "gateway/flow/notice.h"
+#include "gateway/flow/petition.h"
 #include "gateway/proto/request.h"
 #include "gateway/proto/response.h"
+#include "schema/event.h"
 #include "schema/json.h"
 #include "schema/limits.h"
 #include "schema/status.h"
@@ -20,7 +23,9 @@ struct internal {
 	struct leg leg;
 	struct flow *flow;
 	const struct endpoint_row *row; /* NULL: there is none */
-	bool known_path, is_head, expects, too_long;
+	const char *allowed; /* the method of this path, if it is one */
+	uint8_t id[EVENT_REQ_ID]; /* of the request */
+	bool is_head, too_long;
 	unsigned char body[LIMIT_INTERNAL_BODY];
 	size_t body_length;
 	bool whole; /* the request has ended */
@@ -32,7 +37,7 @@ struct internal {
 
 /* How an endpoint answers. */
 struct endpoint_row {
-	const char *path, *method;
+	const char *path, *method; /* GET has HEAD with it */
 	/* Writes a document; the status. */
 	unsigned (*answer)(struct internal *internal, struct json *j);
 };
@@ -60,37 +65,52 @@ answer_limits(struct internal *internal, struct json *j)
 	return 200;
 }
 
+static unsigned
+answer_ask(struct internal *internal, struct json *j)
+{
+	return petition_answer(internal->flow, internal->id,
+	    cursor_of(internal->body, internal->body_length), j);
+}
+
 static const struct endpoint_row endpoints[] = {
 	{ "/v1/whoami", "GET", answer_whoami },
 	{ "/v1/policy", "GET", answer_policy },
 	{ "/v1/limits", "GET", answer_limits },
+	{ "/v1/ask", "POST", answer_ask },
 };
 
 #define ENDPOINTS (sizeof(endpoints) / sizeof(endpoints[0]))
 
-static void
-put_problem(
-    struct json *j, unsigned status, const char *title, const char *detail)
+static unsigned
+put_notice(struct json *j, unsigned status, const char *detail)
 {
-	json_open(j, NULL, '{');
-	json_text(j, "type", "about:blank");
-	json_text(j, "title", title);
-	json_number(j, "status", status);
-	json_text(j, "detail", detail);
-	json_close(j, '}');
+	notice_write(&(struct notice){ .status = status, .detail = detail }, j);
+	return status;
 }
 
 static unsigned
 answer_nothing(const struct internal *internal, struct json *j)
 {
-	if (internal->known_path) {
-		put_problem(
-		    j, 405, response_phrase(405), "This is read with GET.");
-		return 405;
+	char detail[LIMIT_INTERNAL_DETAIL];
+	struct cursor_writer out = cursor_writer_of(detail, sizeof(detail) - 1);
+
+	if (internal->allowed != NULL) {
+		cursor_put_text(&out, "Here is only ");
+		cursor_put_text(&out, internal->allowed);
+		cursor_put_text(&out, " answered.");
+		detail[out.used] = '\0';
+		return put_notice(j, 405, detail);
 	}
-	put_problem(j, 404, response_phrase(404),
-	    "Here are GET /v1/whoami, GET /v1/policy and GET /v1/limits.");
-	return 404;
+	cursor_put_text(&out, "Here are");
+	for (size_t i = 0; i < ENDPOINTS; i++) {
+		cursor_put_text(&out, i == 0 ? " " : ", ");
+		cursor_put_text(&out, endpoints[i].method);
+		cursor_put_text(&out, " ");
+		cursor_put_text(&out, endpoints[i].path);
+	}
+	cursor_put_text(&out, ".");
+	detail[out.used] = '\0';
+	return put_notice(j, 404, detail);
 }
 
 /* ---- the answer ---- */
@@ -119,7 +139,8 @@ push(struct internal *internal)
 }
 
 static int
-set_fields(struct response *response, unsigned status)
+set_fields(
+    const struct internal *internal, struct response *response, unsigned status)
 {
 	const char *type =
 	    status < 400 ? "application/json" : "application/problem+json";
@@ -131,7 +152,8 @@ set_fields(struct response *response, unsigned status)
 		return STATUS_FULL;
 	if (status != 405)
 		return STATUS_OK;
-	return header_set(&response->header, "Allow", cursor_of_text("GET"));
+	return header_set(
+	    &response->header, "Allow", cursor_of_text(internal->allowed));
 }
 
 static bool
@@ -146,15 +168,12 @@ write_answer(struct internal *internal, unsigned *ret_status)
 		return false;
 	out = cursor_writer_of(internal->answer, LIMIT_INTERNAL_ANSWER);
 	j = json_to(&out);
-	if (internal->too_long) {
-		put_problem(
-		    &j, 413, response_phrase(413), "The body is too long.");
-		*ret_status = 413;
-	} else if (internal->row == NULL) {
+	if (internal->too_long)
+		*ret_status = put_notice(&j, 413, "The body is too long.");
+	else if (internal->row == NULL)
 		*ret_status = answer_nothing(internal, &j);
-	} else {
+	else
 		*ret_status = internal->row->answer(internal, &j);
-	}
 	cursor_put_u8(&out, '\n');
 	internal->answer_length = out.used;
 	smaller = realloc(internal->answer, out.used);
@@ -176,7 +195,7 @@ respond(void *arg)
 	if (exchange == NULL || internal->answer != NULL)
 		return;
 	if (!write_answer(internal, &status) ||
-	    set_fields(&response, status) != STATUS_OK) {
+	    set_fields(internal, &response, status) != STATUS_OK) {
 		exchange_fail(exchange, &internal->leg, REASON_OVERLOAD);
 		return;
 	}
@@ -224,11 +243,12 @@ take_request(struct leg *leg, const struct leg_request *request)
 	struct internal *internal = (struct internal *)leg;
 	const char *method = request->head->method;
 
+	memcpy(internal->id, request->id, sizeof(internal->id));
 	internal->is_head = strcmp(method, "HEAD") == 0;
 	for (size_t i = 0; i < ENDPOINTS; i++) {
 		if (!cursor_equals(request->path, endpoints[i].path))
 			continue;
-		internal->known_path = true;
+		internal->allowed = endpoints[i].method;
 		if (strcmp(method, endpoints[i].method) == 0 ||
 		    (internal->is_head &&
 			strcmp(endpoints[i].method, "GET") == 0))

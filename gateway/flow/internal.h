@@ -5,6 +5,7 @@
  *   GET  /v1/whoami   which run this is, and which program asks
  *   GET  /v1/policy   what the run may reach, in words
  *   GET  /v1/limits   how much of its budgets is left
+ *   POST /v1/ask      asks a person for something beforehand
  *
  * It needs no rule and no credential: only the run's sandbox can reach these
  * listeners.  Each request has its rows like any other.  What is no endpoint

@@ -25,6 +25,7 @@ struct response;
 
 /* A request as it was judged. */
 struct leg_request {
+	const uint8_t *id; /* as in its rows; EVENT_REQ_ID bytes */
 	const struct request *head;
 	struct cursor path; /* canonical */
 };

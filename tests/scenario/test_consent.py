@@ -268,6 +268,84 @@ for _ in open("go"):
         self.assertEqual(self.line(box)[0], 200)
         self.end(box)
 
+    WISH = r'''
+def wish(**parts):
+    status, body = fetch("http://exeat.internal/v1/ask",
+                         json.dumps(parts).encode(), "POST")
+    page = json.loads(body)
+    print(json.dumps([status, page.get("answer"), page.get("reason"),
+                      page.get("ask"), page.get("detail")]), flush=True)
+url = "https://api.test:%s" % words[0]
+'''
+
+    def test_sandbox_asks_beforehand_and_its_words_are_shown_as_its_own(self):
+        # A01, A02
+        origin = self.origin()
+        os.mkfifo(os.path.join(self.workspace, "go"))
+        box = self.talk(self.asking(origin, grant_uses=2), self.WISH + r'''
+for _ in range(2):
+    wish(url=url + "/merge/1", method="POST", why="trust me\x1b[31m\nyes")
+for _ in open("go"):
+    pass
+wish(url=url + "/merge/1", method="POST")
+send("POST " + url + "/merge/1")
+send("POST " + url + "/merge/1")
+wish(url=url + "/merge/1", method="POST")''', origin.port)
+        first, again = self.line(box), self.line(box)
+        (asked,) = self.questions()
+        for answer in (first, again):
+            self.assertEqual(answer[:4], [202, "pending", None, asked["id"]])
+        self.assertEqual(asked["request"],
+                         "POST https://api.test:%d/merge/1" % origin.port)
+        self.assertIn("trust me", asked["its_words"])
+        self.assertNotIn("\x1b", self.exeat("pending").stdout)
+        self.assertEqual(self.exeat("approve", asked["id"]).returncode, 0)
+        with open(os.path.join(self.workspace, "go"), "w"):
+            pass
+        self.assertEqual(self.line(box)[:2], [200, "granted"])
+        # Asking has used nothing of the yes.
+        self.assertEqual([self.line(box)[0] for _ in range(2)], [200, 200])
+        self.assertEqual(self.line(box)[:2], [202, "pending"])
+        self.end(box)
+        self.assertEqual(len(origin.heard), 2)
+        asks = self.rows("kind = 'approval_ask'")
+        self.assertEqual(len(asks), 2)
+        self.assertIn("trust me", json.loads(asks[0]["detail"])["words"])
+        # The question is a row under the request that proposed it.
+        intent = self.rows("kind = 'http_intent' AND host = 'exeat.internal'")
+        self.assertEqual(asks[0]["req"], intent[0]["req"])
+
+    def test_wish_opens_nothing_that_no_rule_asks_about(self):
+        origin = self.origin()
+        os.mkfifo(os.path.join(self.workspace, "go"))
+        box = self.talk(self.asking(origin), self.WISH + r'''
+wish(url=url + "/read")
+wish(url=url + "/read", method="DELETE")
+wish(url="https://other.test/")
+wish(url="ssh://api.test/")
+wish(url=url + "/merge/1", methods=["POST"])
+wish(url=url + "/merge/1", method="@hello")
+wish(url=url + "/merge/1", method="POST")
+for _ in open("go"):
+    pass
+wish(url=url + "/merge/1", method="POST")
+send("POST " + url + "/merge/1")''', origin.port)
+        answers = [self.line(box) for _ in range(7)]
+        self.assertEqual([answer[:3] for answer in answers], [
+            [200, "allowed", None], [403, None, "path"],
+            [403, None, "no_rule"], [400, None, None], [400, None, None],
+            [400, None, None], [202, "pending", None]])
+        self.assertIn("exeat policy set", answers[2][4])
+        (asked,) = self.questions()
+        self.assertEqual(self.exeat("refuse", asked["id"]).returncode, 0)
+        with open(os.path.join(self.workspace, "go"), "w"):
+            pass
+        self.assertEqual(self.line(box)[:3], [403, None, "approval_denied"])
+        self.assertEqual(self.line(box)[:2], [403, "approval_denied"])
+        self.end(box)
+        self.assertEqual(origin.heard, [])
+        self.assertEqual(len(self.rows("kind = 'approval_ask'")), 1)
+
     def test_nothing_is_left_also_of_a_killed_run(self):
         runs = self.rest_of_home()
         box = self.talk([], "print(1, flush=True)\nsys.stdin.read()\n"
