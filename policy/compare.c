@@ -1,7 +1,8 @@
 #include "policy/compare.h"
 
-#include "policy/precedence.h"
+#include "policy/pieces.h"
 #include "policy/question.h"
+#include "policy/setting.h"
 #include "policy/stack.h"
 #include "schema/status.h"
 
@@ -26,140 +27,6 @@ const char *
 compare_kind_name(enum compare_kind kind)
 {
 	return kind_names[kind];
-}
-
-/* ---- lists of regions ---- */
-
-/* One piece, and the rules that open it: one of each layer. */
-struct piece {
-	struct region region;
-	const struct rule *openers[LIMIT_LAYERS];
-	size_t layers;
-};
-
-struct pieces {
-	struct piece **list;
-	size_t count, room;
-};
-
-static void
-pieces_done(struct pieces *pieces)
-{
-	for (size_t i = 0; i < pieces->count; i++)
-		free(pieces->list[i]);
-	free(pieces->list);
-	*pieces = (struct pieces){ .count = 0 };
-}
-
-static int
-pieces_add(struct pieces *pieces, const struct region *region,
-    const struct piece *from)
-{
-	struct piece *piece;
-
-	if (pieces->count == LIMIT_REGIONS)
-		return STATUS_FULL;
-	if (pieces->count == pieces->room) {
-		size_t room = pieces->room == 0 ? 16 : 2 * pieces->room;
-		struct piece **list =
-		    /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers */
-		    reallocarray(pieces->list, room, sizeof(*list));
-
-		if (list == NULL)
-			return STATUS_NO_MEMORY;
-		pieces->list = list;
-		pieces->room = room;
-	}
-	piece = calloc(1, sizeof(*piece));
-	if (piece == NULL)
-		return STATUS_NO_MEMORY;
-	piece->region.sort = region->sort;
-	piece->region.count = region->count;
-	memcpy(piece->region.conditions, region->conditions,
-	    region->count * sizeof(region->conditions[0]));
-	if (from != NULL) {
-		memcpy(piece->openers, from->openers, sizeof(piece->openers));
-		piece->layers = from->layers;
-	}
-	pieces->list[pieces->count++] = piece;
-	return STATUS_OK;
-}
-
-/* What the next list is made of. */
-struct making {
-	struct pieces *to;
-	const struct piece *from;
-};
-
-static int
-on_piece(const struct region *region, void *arg)
-{
-	struct making *making = arg;
-
-	return pieces_add(making->to, region, making->from);
-}
-
-/* Takes a rule's attempts from all pieces. */
-static int
-subtract(struct pieces *pieces, const struct rule *rule)
-{
-	for (unsigned git = 0; git < 2; git++) {
-		struct pieces next = { .count = 0 };
-		const struct region_part part = { rule, git == 1 };
-		int status = STATUS_OK;
-
-		for (size_t i = 0; status == STATUS_OK && i < pieces->count;
-		     i++) {
-			const struct piece *from = pieces->list[i];
-			struct making making = { &next, from };
-
-			if (region_parts(from->region.sort, rule) <= git)
-				status = pieces_add(&next, &from->region, from);
-			else
-				status = region_subtract(
-				    &from->region, part, on_piece, &making);
-		}
-		if (status != STATUS_OK) {
-			pieces_done(&next);
-			return status;
-		}
-		pieces_done(pieces);
-		*pieces = next;
-	}
-	return STATUS_OK;
-}
-
-static int
-meet_one(const struct piece *from, const struct rule *rule, bool git,
-    struct pieces *to)
-{
-	struct region *region = calloc(1, sizeof(*region));
-	int status = STATUS_NO_MEMORY;
-
-	if (region == NULL)
-		return status;
-	status = region_meet(
-	    &from->region, (struct region_part){ rule, git }, region);
-	if (status == STATUS_OK)
-		status = pieces_add(to, region, from);
-	free(region);
-	return status == STATUS_NOT_FOUND ? STATUS_OK : status;
-}
-
-/* Adds to a list what of all pieces is among a rule's attempts. */
-static int
-meet(const struct pieces *pieces, const struct rule *rule, struct pieces *to)
-{
-	int status = STATUS_OK;
-
-	for (size_t i = 0; i < pieces->count; i++) {
-		const struct piece *from = pieces->list[i];
-		size_t parts = region_parts(from->region.sort, rule);
-
-		for (size_t git = 0; status == STATUS_OK && git < parts; git++)
-			status = meet_one(from, rule, git == 1, to);
-	}
-	return status;
 }
 
 /* ---- what a stack opens ---- */
@@ -191,7 +58,8 @@ close_layer(const struct comparison *c, const struct policy *policy,
 			   i < policy_rule_count(policy);
 	     i++)
 		if (!opens(c, policy_rule(policy, i)))
-			status = subtract(pieces, policy_rule(policy, i));
+			status =
+			    pieces_subtract(pieces, policy_rule(policy, i));
 	return status;
 }
 
@@ -209,7 +77,7 @@ open_layer(const struct comparison *c, const struct policy *policy,
 		size_t before = next.count;
 
 		if (opens(c, rule))
-			status = meet(pieces, rule, &next);
+			status = pieces_meet(pieces, rule, &next);
 		for (size_t k = before; k < next.count; k++)
 			next.list[k]->openers[next.list[k]->layers++] = rule;
 	}
@@ -340,16 +208,6 @@ tell_all(
 	return status;
 }
 
-static int
-copy_pieces(const struct pieces *from, struct pieces *to)
-{
-	int status = STATUS_OK;
-
-	for (size_t i = 0; status == STATUS_OK && i < from->count; i++)
-		status = pieces_add(to, &from->list[i]->region, from->list[i]);
-	return status;
-}
-
 static enum compare_kind
 kind_of_level(const struct comparison *c)
 {
@@ -362,7 +220,7 @@ tell_layer(struct comparison *c, const struct policy *policy,
     const struct pieces *opened)
 {
 	struct pieces rest = { .count = 0 }, closed = { .count = 0 };
-	int status = copy_pieces(opened, &rest);
+	int status = pieces_copy(opened, &rest);
 
 	for (size_t i = 0; status == STATUS_OK && rest.count > 0 &&
 			   i < policy_rule_count(policy);
@@ -371,15 +229,15 @@ tell_layer(struct comparison *c, const struct policy *policy,
 
 		if (opens(c, rule))
 			continue;
-		status = meet(&rest, rule, &closed);
+		status = pieces_meet(&rest, rule, &closed);
 		if (status == STATUS_OK)
-			status = subtract(&rest, rule);
+			status = pieces_subtract(&rest, rule);
 	}
 	for (size_t i = 0; status == STATUS_OK && rest.count > 0 &&
 			   i < policy_rule_count(policy);
 	     i++)
 		if (opens(c, policy_rule(policy, i)))
-			status = subtract(&rest, policy_rule(policy, i));
+			status = pieces_subtract(&rest, policy_rule(policy, i));
 	if (status == STATUS_OK)
 		status = tell_all(c, kind_of_level(c), &rest);
 	if (status == STATUS_OK)
@@ -391,63 +249,16 @@ tell_layer(struct comparison *c, const struct policy *policy,
 
 /* ---- where a request is sent ---- */
 
-/* A setting that leads the same request elsewhere. */
-struct setting {
-	bool (*equals)(const struct rule *x, const struct rule *y);
-	enum compare_kind kind;
-	bool shared; /* one layer that says it says it for all */
-	bool by_request; /* else it is a connection's, whatever is asked */
-	bool unset_is_least; /* who does not say it reaches no further */
+static const enum compare_kind kind_of_setting[] = {
+	[SETTING_PRIVATE] = COMPARE_PRIVATE,
+	[SETTING_RESOLVE] = COMPARE_RESOLVE,
+	[SETTING_TRUST] = COMPARE_TRUST,
+	[SETTING_CREDENTIAL] = COMPARE_CREDENTIAL,
 };
 
-static bool
-speaks_before(const struct setting *setting, const struct precedence *at)
-{
-	return setting->by_request ? precedence_of_requests(at)
-				   : precedence_of_connections(at);
-}
-
-static bool
-private_equals(const struct rule *x, const struct rule *y)
-{
-	return x->private_addresses == y->private_addresses;
-}
-
-static bool
-resolve_equals(const struct rule *x, const struct rule *y)
-{
-	return address_equals(&x->resolve, &y->resolve);
-}
-
-static bool
-trust_equals(const struct rule *x, const struct rule *y)
-{
-	if (x->upstream_ca == NULL || y->upstream_ca == NULL)
-		return x->upstream_ca == y->upstream_ca;
-	return strcmp(x->upstream_ca, y->upstream_ca) == 0;
-}
-
-static bool
-credential_equals(const struct rule *x, const struct rule *y)
-{
-	if (x->credential == NULL || y->credential == NULL)
-		return x->credential == y->credential;
-	return strcmp(x->credential, y->credential) == 0 &&
-	       x->clear == y->clear && x->echo == y->echo;
-}
-
-static const struct setting settings[] = {
-	{ .kind = COMPARE_PRIVATE, .equals = private_equals },
-	{ .kind = COMPARE_RESOLVE, .equals = resolve_equals, .shared = true },
-	{ .kind = COMPARE_TRUST, .equals = trust_equals, .shared = true },
-	{ .kind = COMPARE_CREDENTIAL,
-	    .equals = credential_equals,
-	    .shared = true,
-	    .by_request = true,
-	    .unset_is_least = true },
-};
-
-static const struct rule unset = { .action = RULE_ALLOW };
+static_assert(
+    sizeof(kind_of_setting) / sizeof(kind_of_setting[0]) == SETTING_COUNT,
+    "every setting can differ");
 
 /*
  * Of the rules that open a piece, the one that sets it: the innermost, or
@@ -457,17 +268,18 @@ static const struct rule *
 setter_of(const struct piece *piece, const struct setting *setting)
 {
 	const struct rule *setter =
-	    setting->shared ? &unset : piece->openers[0];
+	    setting->shared ? &setting_unset : piece->openers[0];
 
 	for (size_t i = 0; i < piece->layers; i++) {
-		bool sets = !setting->equals(piece->openers[i], &unset);
+		bool sets = !setting->equals(piece->openers[i], &setting_unset);
 
 		if (!setting->shared && !sets)
 			return NULL;
 		if (setting->shared && sets)
 			setter = piece->openers[i];
 	}
-	if (setting->shared && setting->unset_is_least && setter == &unset)
+	if (setting->shared && setting->unset_is_least &&
+	    setter == &setting_unset)
 		return NULL;
 	/* An address is reached by the rule that names it. */
 	if (!setting->shared && piece->openers[0]->host_count == 0)
@@ -495,16 +307,17 @@ leave_what_agrees(const struct comparison *c, const struct elsewhere *place,
 			   i < policy_rule_count(policy);
 	     i++) {
 		const struct rule *rule = policy_rule(policy, i);
-		bool speaks = layer == place->layer
-				  ? speaks_before(place->setting,
-					&(struct precedence){
-					    place->region, rule, place->rule })
-				  : place->setting->shared &&
-					!place->setting->equals(rule, &unset);
+		bool speaks =
+		    layer == place->layer
+			? setting_speaks_before(place->setting,
+			      &(struct precedence){
+				  place->region, rule, place->rule })
+			: place->setting->shared &&
+			      !place->setting->equals(rule, &setting_unset);
 
 		if (opens(c, rule) && speaks &&
 		    place->setting->equals(rule, place->own))
-			status = subtract(here, rule);
+			status = pieces_subtract(here, rule);
 	}
 	return status;
 }
@@ -526,10 +339,10 @@ leave_what_yields(const struct comparison *c, const struct elsewhere *place,
 
 			if (opens(c, rule) &&
 			    !place->setting->equals(rule, place->own) &&
-			    speaks_before(place->setting,
+			    setting_speaks_before(place->setting,
 				&(struct precedence){
 				    place->region, rule, piece->openers[i] }))
-				status = subtract(here, rule);
+				status = pieces_subtract(here, rule);
 		}
 	}
 	return status;
@@ -541,7 +354,7 @@ tell_place(struct comparison *c, const struct elsewhere *place,
     const struct pieces *piece)
 {
 	struct pieces here = { .count = 0 };
-	int status = meet(piece, place->rule, &here);
+	int status = pieces_meet(piece, place->rule, &here);
 
 	for (size_t i = 0; status == STATUS_OK && i < stack_count(c->a); i++)
 		status = leave_what_agrees(c, place, i, &here);
@@ -552,7 +365,8 @@ tell_place(struct comparison *c, const struct elsewhere *place,
 	     i++)
 		status = close_layer(c, stack_layer(c->a, i), &here);
 	if (status == STATUS_OK)
-		status = tell_all(c, place->setting->kind, &here);
+		status =
+		    tell_all(c, kind_of_setting[place->setting->kind], &here);
 	pieces_done(&here);
 	return status;
 }
@@ -590,8 +404,7 @@ tell_settings(struct comparison *c, const struct pieces *opened)
 	int status = STATUS_OK;
 
 	for (size_t i = 0; i < opened->count; i++)
-		for (size_t k = 0; status == STATUS_OK &&
-				   k < sizeof(settings) / sizeof(settings[0]);
+		for (size_t k = 0; status == STATUS_OK && k < SETTING_COUNT;
 		     k++)
 			status = tell_setting(c, &settings[k], opened->list[i]);
 	return status;
