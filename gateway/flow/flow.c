@@ -171,3 +171,20 @@ flow_print_target(const struct flow *flow, char out[FLOW_TARGET_MAX])
 	if (length < 0 || length >= FLOW_TARGET_MAX)
 		out[0] = '\0';
 }
+
+struct stream *
+flow_take_stream(struct flow *flow)
+{
+	struct stream *stream;
+
+	if (flow->inside != NULL)
+		return STEAL(flow->inside);
+	stream =
+	    stream_new(flow->fd, cursor_of(flow->early, flow->early_length));
+	if (stream == NULL)
+		return NULL;
+	flow->fd = -1;
+	free(STEAL(flow->early));
+	flow->early_length = 0;
+	return stream;
+}

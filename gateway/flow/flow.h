@@ -181,6 +181,12 @@ void flow_close(struct flow *flow, enum reason reason);
 /* The policy changed. */
 void flow_judge_again(struct flow *flow);
 
+/*
+ * Gives the sandbox's side for requests to be read from, deciphered or clear.
+ * NULL when there is no memory.
+ */
+struct stream *flow_take_stream(struct flow *flow) MUST_CHECK;
+
 bool flow_is_condemned(const struct flow *flow);
 
 /* Requests that are not inside TLS, in either version. */

@@ -3,6 +3,7 @@
 #include "gateway/flow/conduit.h"
 #include "gateway/flow/exchange.h"
 #include "gateway/flow/flow.h"
+#include "gateway/flow/h1_request.h"
 #include "gateway/flow/judge.h"
 #include "gateway/flow/leg.h"
 #include "gateway/flow/record.h"
@@ -10,11 +11,9 @@
 #include "gateway/flow/unread.h"
 #include "gateway/proto/http1.h"
 #include "gateway/proto/http1_body.h"
-#include "gateway/tls/stream.h"
 #include "schema/limits.h"
 #include "schema/status.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,12 +22,6 @@ enum h1_server_state {
 	H1_SERVER_BUSY, /* an exchange is under way */
 	H1_SERVER_LINGERING, /* all is said; what still comes is dropped */
 	H1_SERVER_GONE
-};
-
-/* A request while it is under way; an idle connection has none. */
-struct h1_request {
-	struct request head;
-	struct urlpath path;
 };
 
 struct h1_server {
@@ -368,15 +361,6 @@ refuse_malformed(struct h1_server *server, enum head_fault fault)
 static void
 begin(struct h1_server *server, struct h1_request *request)
 {
-	struct cursor query;
-
-	if (urlpath_parse(request->head.path, &request->path, &query) !=
-		STATUS_OK ||
-	    query.left > 0) {
-		free(request);
-		refuse_malformed(server, HEAD_FAULT_TARGET);
-		return;
-	}
 	server->request = request;
 	server->head_eaten = false;
 	conduit_pin(server->conduit, true);
@@ -411,36 +395,13 @@ on_ended(struct h1_server *server, int status)
 		flow_close(server->flow, REASON_CLIENT_ABORT);
 }
 
-/* Reads one head; whether to go on. */
+/* More of a head that is not whole, or has not begun; whether to go on. */
 static bool
-read_head(struct h1_server *server)
+read_more(struct h1_server *server)
 {
-	struct h1_request *request;
-	enum head_fault fault;
 	bool begun = conduit_input(server->conduit).left > 0;
-	int status;
+	int status = conduit_fill(server->conduit);
 
-	if (conduit_input(server->conduit).left > 0) {
-		request = malloc(sizeof(*request));
-		if (request == NULL) {
-			flow_close(server->flow, REASON_OVERLOAD);
-			return false;
-		}
-		switch (http1_request_parse(
-		    conduit_input(server->conduit), &request->head, &fault)) {
-		case PARSE_OK:
-			begin(server, request);
-			return true;
-		case PARSE_BAD:
-			free(request);
-			refuse_malformed(server, fault);
-			return false;
-		case PARSE_MORE:
-			free(request);
-			break;
-		}
-	}
-	status = conduit_fill(server->conduit);
 	if (status == STATUS_OK) {
 		/* From its first byte on; more bytes give no more time. */
 		if (!begun)
@@ -450,6 +411,32 @@ read_head(struct h1_server *server)
 	if (status != STATUS_AGAIN)
 		on_ended(server, status);
 	return false;
+}
+
+/* Reads one head; whether to go on. */
+static bool
+read_head(struct h1_server *server)
+{
+	struct cursor input = conduit_input(server->conduit);
+	struct h1_request *request;
+	enum head_fault fault;
+	int status = STATUS_AGAIN;
+
+	if (input.left > 0)
+		status = h1_request_read(input, &request, &fault);
+	switch (status) {
+	case STATUS_OK:
+		begin(server, request);
+		return true;
+	case STATUS_AGAIN:
+		return read_more(server);
+	case STATUS_MALFORMED:
+		refuse_malformed(server, fault);
+		return false;
+	default:
+		flow_close(server->flow, REASON_OVERLOAD);
+		return false;
+	}
 }
 
 /* An exchange is under way: its body, what is sent ahead, or an abort. */
@@ -534,27 +521,10 @@ destroy(void *arg)
 	free(server);
 }
 
-static struct stream *
-stream_of(struct flow *flow)
-{
-	struct stream *stream;
-
-	if (flow->inside != NULL)
-		return STEAL(flow->inside);
-	stream =
-	    stream_new(flow->fd, cursor_of(flow->early, flow->early_length));
-	if (stream == NULL)
-		return NULL;
-	flow->fd = -1;
-	free(STEAL(flow->early));
-	flow->early_length = 0;
-	return stream;
-}
-
 static bool
 begin_serving(struct flow *flow, struct h1_server *server)
 {
-	struct stream *stream = stream_of(flow);
+	struct stream *stream = flow_take_stream(flow);
 
 	if (stream == NULL)
 		return false;

@@ -3,6 +3,7 @@
 #include "gateway/flow/carriers.h"
 #include "gateway/flow/exchange.h"
 #include "gateway/flow/h2.h"
+#include "gateway/flow/h2_stream.h"
 #include "gateway/flow/plane.h"
 #include "schema/limits.h"
 #include "schema/status.h"

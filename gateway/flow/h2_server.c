@@ -3,6 +3,7 @@
 #include "gateway/flow/exchange.h"
 #include "gateway/flow/flow.h"
 #include "gateway/flow/h2.h"
+#include "gateway/flow/h2_stream.h"
 #include "gateway/flow/judge.h"
 #include "gateway/flow/record.h"
 #include "gateway/flow/refusal.h"
@@ -358,28 +359,11 @@ destroy(void *arg)
 	free(server);
 }
 
-static struct stream *
-take_stream(struct flow *flow)
-{
-	struct stream *stream;
-
-	if (flow->inside != NULL)
-		return STEAL(flow->inside);
-	stream =
-	    stream_new(flow->fd, cursor_of(flow->early, flow->early_length));
-	if (stream == NULL)
-		return NULL;
-	flow->fd = -1;
-	free(STEAL(flow->early));
-	flow->early_length = 0;
-	return stream;
-}
-
 void
 h2_server_enter(struct flow *flow)
 {
 	struct h2_server *server = calloc(1, sizeof(*server));
-	struct stream *stream = take_stream(flow);
+	struct stream *stream = flow_take_stream(flow);
 
 	if (server == NULL || stream == NULL) {
 		stream_free(stream);
