@@ -220,7 +220,7 @@ across_ask(struct query *query, const struct question *question,
 	struct query_values more;
 	struct gathering gathering = { .reader = reader };
 	bool is_merged = question->merge != NULL;
-	bool is_one = query_shelf(query)->count < 2;
+	bool is_one = question->sql != NULL && query_shelf(query)->count < 2;
 	int status = add_top(values,
 	    is_merged && !is_one ? -1 : LIMIT_QUERY_ROWS, list, &more, reterr);
 

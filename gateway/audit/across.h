@@ -11,7 +11,7 @@
 #include "gateway/audit/query.h"
 
 struct question {
-	const char *sql; /* for an audit of one segment */
+	const char *sql; /* for an audit of one segment; NULL: as of several */
 	const char *part; /* for each of several; NULL: sql */
 	const char *merge; /* over part; NULL: one behind the other */
 };

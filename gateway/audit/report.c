@@ -1,23 +1,20 @@
 #include "gateway/audit/report.h"
 
+#include "gateway/audit/across.h"
+#include "gateway/audit/chart.h"
+#include "gateway/audit/grid.h"
 #include "gateway/audit/markup.h"
 #include "gateway/audit/query.h"
-#include "gateway/audit/shelf.h"
 #include "gateway/audit/sqltext.h"
 #include "gateway/audit/verify.h"
 #include "schema/limits.h"
-#include "schema/reason.h"
 #include "schema/status.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 enum {
-	SHOWN_FINDINGS = 10,
-	BUCKETS = 60, /* of the chart; time.sql has the same number */
-	CHART_WIDTH = 720,
-	CHART_HEIGHT = 150,
-	CHART_FOOT = 20
+	SHOWN_FINDINGS = 10
 };
 
 struct head {
@@ -50,11 +47,14 @@ text_of(const char *name, const char **ret_title)
 	return NULL;
 }
 
+/* Each segment's rows of the scope are asked for, and put together. */
 static int
 ask(struct making *making, const char *sql, const struct query_reader *reader)
 {
+	static const char mark[] = "\n-- merge\n";
 	const char *title, *scope = text_of("scope", &title);
-	char text[LIMIT_REPORT_SQL];
+	const char *merge = strstr(sql, mark);
+	char part[LIMIT_REPORT_SQL];
 	struct query_value list[] = {
 		{ .name = "sbx", .text = cursor_of_text(making->report->run) },
 		{ .name = "since",
@@ -68,16 +68,20 @@ ask(struct making *making, const char *sql, const struct query_reader *reader)
 		    .number = making->head.last_us },
 	};
 	struct query_values values = { list, sizeof(list) / sizeof(list[0]) };
-	struct cursor_writer out = cursor_writer_of(text, sizeof(text));
+	struct cursor_writer out = cursor_writer_of(part, sizeof(part));
+	struct question question = { .part = part };
 	bool cut;
 
 	cursor_put_text(&out, scope);
-	cursor_put_text(&out, sql);
+	if (merge != NULL) {
+		cursor_put(&out, sql, (size_t)(merge - sql));
+		question.merge = merge + sizeof(mark) - 1;
+	}
 	cursor_put_u8(&out, 0);
-	if (!cursor_written(&out))
+	if (!cursor_written(&out) || merge == NULL)
 		return problem_set(making->reterr, "a question is too long");
-	return query_run(
-	    making->query, text, &values, reader, &cut, making->reterr);
+	return across_ask(
+	    making->query, &question, &values, reader, &cut, making->reterr);
 }
 
 static bool
@@ -230,280 +234,7 @@ put_tiles(const struct making *making)
 	markup_raw(out, "</dl>\n");
 }
 
-/* ---- the chart ---- */
-
-struct chart {
-	int64_t allowed[BUCKETS], refused[BUCKETS], most;
-};
-
-static bool
-on_bucket(const struct query_cell *cells, size_t count, void *arg)
-{
-	struct chart *chart = arg;
-	int64_t bucket = cells[0].number;
-
-	if (count < 3 || bucket < 0 || bucket >= BUCKETS)
-		return true;
-	chart->allowed[bucket] = cells[1].number;
-	chart->refused[bucket] = cells[2].number;
-	if (cells[1].number + cells[2].number > chart->most)
-		chart->most = cells[1].number + cells[2].number;
-	return true;
-}
-
-/* Seconds since the beginning, as an axis has them. */
-static void
-put_since(FILE *out, int64_t us)
-{
-	if (us < 10000000)
-		(void)fprintf(out, "%.1f s", (double)us / 1e6);
-	else if (us < INT64_C(600000000))
-		(void)fprintf(out, "%.0f s", (double)us / 1e6);
-	else if (us < INT64_C(36000000000))
-		(void)fprintf(out, "%.0f min", (double)us / 6e7);
-	else
-		(void)fprintf(out, "%.1f h", (double)us / 3.6e9);
-}
-
-static void
-put_bar(const struct making *making, const struct chart *chart, int at)
-{
-	double scale =
-	    (double)(CHART_HEIGHT - CHART_FOOT - 14) / (double)chart->most;
-	double allowed = (double)chart->allowed[at] * scale;
-	double refused = (double)chart->refused[at] * scale;
-	double foot = CHART_HEIGHT - CHART_FOOT, step = 12;
-	FILE *out = making->out;
-
-	if (chart->allowed[at] + chart->refused[at] == 0)
-		return;
-	markup_raw(out, "<g><title>after ");
-	put_since(
-	    out, (making->head.last_us - making->head.first_us) / BUCKETS * at);
-	(void)fprintf(out,
-	    ": %" PRId64 " allowed, %" PRId64 " refused</title>"
-	    "<rect class=\"allowed\" x=\"%.0f\" y=\"%.1f\" width=\"%.0f\" "
-	    "height=\"%.1f\"/><rect class=\"refused\" x=\"%.0f\" y=\"%.1f\" "
-	    "width=\"%.0f\" height=\"%.1f\"/></g>",
-	    chart->allowed[at], chart->refused[at], at * step + 1,
-	    foot - allowed, step - 2, allowed, at * step + 1,
-	    foot - allowed - refused, step - 2, refused);
-}
-
-static int
-put_chart(struct making *making)
-{
-	struct chart chart = { .most = 0 };
-	struct query_reader reader = { NULL, on_bucket, &chart };
-	const char *title, *sql = text_of("time", &title);
-	int status = ask(making, sql, &reader);
-	FILE *out = making->out;
-
-	if (status != STATUS_OK || chart.most == 0)
-		return status;
-	(void)fprintf(out,
-	    "<section id=\"time\"><h2>%s</h2><p class=\"key\"><span>allowed"
-	    "</span><span>refused</span></p><div class=\"wide\"><svg "
-	    "viewBox=\"0 0 %d %d\" "
-	    "role=\"img\" aria-label=\"%s\">",
-	    title, CHART_WIDTH, CHART_HEIGHT, title);
-	(void)fprintf(out,
-	    "<text x=\"0\" y=\"10\">%" PRId64 "</text><line class=\"axis\" "
-	    "x1=\"0\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>",
-	    chart.most, CHART_WIDTH, CHART_HEIGHT - CHART_FOOT,
-	    CHART_HEIGHT - CHART_FOOT);
-	for (int i = 0; i < BUCKETS; i++)
-		put_bar(making, &chart, i);
-	for (int i = 0; i <= 4; i++) {
-		(void)fprintf(out,
-		    "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\">",
-		    CHART_WIDTH * i / 4, CHART_HEIGHT - 5,
-		    i == 0   ? "start"
-		    : i == 4 ? "end"
-			     : "middle");
-		put_since(out,
-		    (making->head.last_us - making->head.first_us) / 4 * i);
-		markup_raw(out, "</text>");
-	}
-	markup_raw(out, "</svg></div></section>\n");
-	return STATUS_OK;
-}
-
-/* ---- tables ---- */
-
-/* How a column is shown: what stands before the colon of its name. */
-enum look {
-	LOOK_TEXT,
-	LOOK_CODE,
-	LOOK_COUNT,
-	LOOK_BYTES,
-	LOOK_BAR, /* per cent */
-	LOOK_MARK,
-	LOOK_REASON, /* the id, and its words */
-	LOOK_INDENT, /* a level, for the column behind it */
-	LOOK_MANY
-};
-
-static const char *const looks[LOOK_MANY] = { "text", "code", "count", "bytes",
-	"bar", "mark", "reason", "indent" };
-
-struct table {
-	FILE *out;
-	const char *id, *title;
-	enum look looks[QUERY_COLUMNS_MAX];
-	size_t columns, rows;
-	int64_t level;
-};
-
-static enum look
-look_of(struct cursor name, struct cursor *ret_heading)
-{
-	for (unsigned look = 0; look < LOOK_MANY; look++) {
-		size_t length = strlen(looks[look]);
-
-		if (name.left <= length || name.at[length] != ':' ||
-		    memcmp(name.at, looks[look], length) != 0)
-			continue;
-		*ret_heading =
-		    cursor_of(name.at + length + 1, name.left - length - 1);
-		return (enum look)look;
-	}
-	*ret_heading = name;
-	return LOOK_TEXT;
-}
-
-static bool
-is_number(enum look look)
-{
-	return look == LOOK_COUNT || look == LOOK_BYTES;
-}
-
-static void
-on_columns(const struct query_cell *names, size_t count, void *arg)
-{
-	struct table *table = arg;
-
-	table->columns = count;
-	(void)fprintf(table->out,
-	    "<section id=\"%s\" tabindex=\"-1\"><h2>%s</h2><div "
-	    "class=\"wide\"><table><thead><tr>",
-	    table->id, table->title);
-	for (size_t i = 0; i < count; i++) {
-		struct cursor heading;
-
-		table->looks[i] = look_of(names[i].text, &heading);
-		if (table->looks[i] == LOOK_INDENT)
-			continue;
-		markup_raw(
-		    table->out, is_number(table->looks[i])
-				    ? "<th scope=\"col\" class=\"number\">"
-				    : "<th scope=\"col\">");
-		markup_text(table->out, heading);
-		markup_raw(table->out, "</th>");
-	}
-	markup_raw(table->out, "</tr></thead><tbody>\n");
-}
-
-static void
-put_reason(FILE *out, struct cursor id)
-{
-	size_t count;
-	const struct reason_entry *entries = reason_entries(&count);
-
-	markup_text(out, id);
-	for (size_t i = 0; i < count; i++)
-		if (strlen(entries[i].id) == id.left &&
-		    memcmp(entries[i].id, id.at, id.left) == 0)
-			(void)fprintf(
-			    out, "<small>%s</small>", entries[i].title);
-}
-
-static void
-put_plain(FILE *out, const struct query_cell *cell)
-{
-	if (cell->type == QUERY_INTEGER)
-		(void)fprintf(out, "%" PRId64, cell->number);
-	else
-		markup_cell(out, cell);
-}
-
-static double
-percent_of(const struct query_cell *cell)
-{
-	/* The SQL makes it between 0 and 100, with a point. */
-	struct cursor text = cell->text;
-	uint64_t whole = 0;
-
-	if (cell->type != QUERY_REAL || !cursor_decimal(&text, 100, &whole))
-		return 0;
-	return (double)whole;
-}
-
-static void
-put_cell(struct table *table, size_t at, const struct query_cell *cell)
-{
-	FILE *out = table->out;
-
-	switch (table->looks[at]) {
-	case LOOK_COUNT:
-		markup_raw(out, "<td class=\"number\">");
-		markup_cell(out, cell);
-		break;
-	case LOOK_BYTES:
-		markup_raw(out, "<td class=\"number\">");
-		if (cell->type == QUERY_INTEGER)
-			markup_bytes(out, cell->number);
-		break;
-	case LOOK_BAR:
-		(void)fprintf(out,
-		    "<td class=\"meter\"><span style=\"width:%.0f%%\"></span>",
-		    percent_of(cell));
-		break;
-	case LOOK_MARK:
-		markup_raw(out, "<td>");
-		if (cell->type == QUERY_NULL)
-			break;
-		markup_raw(out, "<span class=\"mark\">");
-		markup_cell(out, cell);
-		markup_raw(out, "</span>");
-		break;
-	case LOOK_REASON:
-		markup_raw(out, "<td>");
-		put_reason(out, cell->text);
-		break;
-	case LOOK_CODE:
-		(void)fprintf(out,
-		    "<td class=\"code\"><code style=\"padding-left:%" PRId64
-		    "em\">",
-		    2 * table->level);
-		put_plain(out, cell);
-		markup_raw(out, "</code>");
-		table->level = 0;
-		break;
-	case LOOK_INDENT:
-		table->level = cell->number;
-		return;
-	case LOOK_TEXT:
-	case LOOK_MANY:
-		markup_raw(out, "<td>");
-		put_plain(out, cell);
-		break;
-	}
-	markup_raw(out, "</td>");
-}
-
-static bool
-on_row(const struct query_cell *cells, size_t count, void *arg)
-{
-	struct table *table = arg;
-
-	table->rows++;
-	markup_raw(table->out, "<tr>");
-	for (size_t i = 0; i < count; i++)
-		put_cell(table, i, &cells[i]);
-	markup_raw(table->out, "</tr>\n");
-	return ferror(table->out) == 0;
-}
+/* ---- its parts ---- */
 
 static const char *const tables[] = { "alerts", "refused", "hosts",
 	"credentials", "approvals", "failed", "programs", "names", "changes",
@@ -513,17 +244,27 @@ static int
 put_table(struct making *making, const char *name)
 {
 	const char *title, *sql = text_of(name, &title);
-	struct table table = { .out = making->out, .id = name, .title = title };
-	struct query_reader reader = { on_columns, on_row, &table };
+	struct grid grid = { .out = making->out, .id = name, .title = title };
+	struct query_reader reader = grid_reader(&grid);
 	int status = ask(making, sql, &reader);
 
-	if (status != STATUS_OK)
-		return status;
-	if (table.rows == 0)
-		(void)fprintf(making->out,
-		    "<tr><td colspan=\"%zu\">none</td></tr>", table.columns);
-	markup_raw(making->out, "</tbody></table></div></section>\n");
-	return STATUS_OK;
+	if (status == STATUS_OK)
+		grid_end(&grid);
+	return status;
+}
+
+static int
+put_chart(struct making *making)
+{
+	const char *title, *sql = text_of("time", &title);
+	struct chart chart = { .title = title,
+		.span_us = making->head.last_us - making->head.first_us };
+	struct query_reader reader = chart_reader(&chart);
+	int status = ask(making, sql, &reader);
+
+	if (status == STATUS_OK)
+		chart_write(&chart, making->out);
+	return status;
 }
 
 /* ---- the page ---- */
@@ -609,13 +350,6 @@ prepare(struct making *making)
 	struct verify_report proof;
 	int status;
 
-	/* A page of the newest segment alone could call a run clean. */
-	if (query_shelf(making->query)->count > 1) {
-		(void)problem_set(making->reterr,
-		    "a page is about one segment, and this audit has several");
-		return problem_cure(making->reterr,
-		    "exeat audit summary and timeline read all of them.");
-	}
 	status = ask(making, text_of("head", &title), &reader);
 	if (status != STATUS_OK)
 		return status;

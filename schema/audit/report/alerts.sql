@@ -7,3 +7,5 @@ SELECT c.seq AS "text:row",
 FROM counted c LEFT JOIN reason re ON re.id = c.reason
 LEFT JOIN dst d ON d.id = c.dst_id LEFT JOIN cred cr ON cr.id = c.cred_id
 WHERE c.kind = 17 ORDER BY c.seq LIMIT 200
+-- merge
+SELECT * FROM part ORDER BY rowid LIMIT 200

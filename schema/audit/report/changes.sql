@@ -5,3 +5,5 @@ SELECT strftime('%H:%M:%S', c.ts_us / 1e6, 'unixepoch') AS "text:at (UTC)",
 FROM counted c JOIN kind k ON k.id = c.kind
 LEFT JOIN principal p ON p.id = c.principal_id
 WHERE c.kind IN (13, 14) ORDER BY c.seq LIMIT 200
+-- merge
+SELECT * FROM part ORDER BY rowid LIMIT 200

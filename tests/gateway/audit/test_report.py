@@ -114,15 +114,6 @@ class Case(unittest.TestCase):
         self.assertNotIn("Clean", page.text)
         self.assertIn("The record is not as it was written", page.text)
 
-    def test_an_audit_of_several_segments_is_called_nothing(self):
-        subprocess.run([FILL, self.path, "a", "400", "300"], check=True,
-                       timeout=120, stdout=subprocess.DEVNULL)
-        self.assertTrue(os.path.exists(self.path + ".000002"))
-        done = audit(self.path, "report", "--html", "-")
-        self.assertEqual((done.returncode, done.stdout), (125, ""))
-        self.assertIn("this audit has several", done.stderr)
-        self.assertIn("exeat audit summary", done.stderr)
-
     def test_an_alarm_is_an_alarm(self):
         self.fill(10)
         self.change("UPDATE event SET kind = 17, verdict = 2, reason = 16 "

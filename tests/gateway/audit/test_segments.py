@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import random
 import shutil
 import signal
@@ -137,6 +138,34 @@ class Questions(Case):
                              ("sandbox_start", "sandbox_end"))
             self.assertEqual(
                 sum(kind in ("http", "http_intent") for kind in kinds), ROWS)
+
+    def test_page_is_the_one_of_one_segment(self):
+        pages = []
+        for path in (self.one, self.many):
+            done = audit(path, "report", "--html", "-", "--since", "9999d")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            parts = {"tiles": re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>",
+                                         done.stdout),
+                     "state": re.findall(r'class="state (\w+)"',
+                                         done.stdout)}
+            for name, text in re.findall(
+                    r'<section id="(\w+)" tabindex.*?<table>(.*?)</table>',
+                    done.stdout, re.DOTALL):
+                cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line)
+                         for line in text.split("<tr>")[1:]]
+                # What is another time or number in another audit.
+                kept = [i for i, head in enumerate(cells[0])
+                        if head not in ("row", "took") and "(" not in head]
+                parts[name] = [[row[i] for i in kept if i < len(row)]
+                               for row in cells]
+            pages.append(parts)
+        one, many = pages
+        self.assertGreater(len(one["refused"]), 1)
+        self.assertGreater(len(one["hosts"]), 1)
+        self.assertEqual(len(one["runs"]), 4)
+        # Each segment says where it goes on.
+        del one["record"], many["record"]
+        self.assertEqual(one, many)
 
     def test_views_and_tables_stand_over_all(self):
         last = ask(self.many, "query", "SELECT count(*) AS n, max(seq) AS m "
