@@ -16,6 +16,7 @@
 #include "gateway/net/pool.h"
 #include "gateway/net/resolve.h"
 #include "gateway/proc/clock.h"
+#include "gateway/proc/confine.h"
 #include "gateway/proc/log.h"
 #include "gateway/proc/loop.h"
 #include "gateway/run/run.h"
@@ -224,6 +225,7 @@ engine_listen(struct engine *engine, const int fds[HANDOFF_FD_COUNT],
     int ret_trust[HANDOFF_TRUST_COUNT], struct problem *reterr)
 {
 	struct plane *plane = &engine->plane;
+	int status;
 
 	if (engine->accept != NULL) {
 		for (int i = 0; i < HANDOFF_FD_COUNT; i++)
@@ -243,7 +245,14 @@ engine_listen(struct engine *engine, const int fds[HANDOFF_FD_COUNT],
 	    fds[HANDOFF_TCP6], reterr);
 	if (engine->accept == NULL)
 		return STATUS_PROBLEM;
-	return make_trust(engine, ret_trust, reterr);
+	status = make_trust(engine, ret_trust, reterr);
+	if (status != STATUS_OK)
+		return status;
+	/* All that was to be opened is open, and nothing foreign was read. */
+	status = confine_enter(CONFINE_GATEWAY, -1, reterr);
+	for (int i = 0; status != STATUS_OK && i < HANDOFF_TRUST_COUNT; i++)
+		(void)close(ret_trust[i]);
+	return status;
 }
 
 static void

@@ -1,7 +1,9 @@
 #include "gateway/control/lookout.h"
 
 #include "gateway/net/sockdiag.h"
+#include "gateway/proc/confine.h"
 #include "gateway/proc/fdpass.h"
+#include "gateway/proc/log.h"
 #include "gateway/proc/procfs.h"
 #include "schema/argv.h"
 #include "schema/frame.h"
@@ -257,9 +259,14 @@ lookout_serve(int channel, pid_t root)
 		.proc = procfs_open(),
 		.root = root,
 		.diag = { .fd = -1 } };
+	struct problem problem;
 
 	if (lookout.proc < 0)
 		return;
+	if (confine_enter(CONFINE_LOOKOUT, -1, &problem) != STATUS_OK) {
+		log_warning("%s", problem.text);
+		return;
+	}
 	while (serve_one(&lookout) == STATUS_OK)
 		;
 	if (lookout.diag.fd >= 0)

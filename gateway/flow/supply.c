@@ -138,6 +138,17 @@ on_connected(const struct upstream_result *result, void *arg)
 
 	supply->connecting = NULL;
 	flow->upstream = result->to;
+	/*
+	 * A server of HTTP/2 alone: when this was begun, the connection to it
+	 * that is there may not have said yet that its streams can switch.
+	 */
+	if (result->reason != REASON_NONE &&
+	    need_of(supply->request) == CARRIER_SWITCH)
+		leg = supply_find(flow, supply->request);
+	if (leg != NULL) {
+		supply->on_done(supply, leg, REASON_NONE, "");
+		return;
+	}
 	if (result->reason != REASON_NONE) {
 		supply->on_done(supply, NULL, result->reason, result->cause);
 		return;

@@ -6,7 +6,8 @@
  *   warm     open nothing that belongs to a run; fork the lookout, which is
  *            what may still read /proc when we may not
  *   load     take the layers and the order, make the run's authority
- *   confine  no dumps, no new privileges
+ *   confine  with the sandbox's listeners taken and before anything is read
+ *            from them: no file, no program, no socket but the internet's
  *   loop     until the parent says stop, or is gone
  */
 #include "gateway/audit/sink.h"

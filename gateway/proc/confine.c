@@ -11,6 +11,7 @@
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,13 +37,13 @@ static const unsigned deadly[] = {
 	SYS_pidfd_getfd,
 	SYS_bpf,
 	SYS_io_uring_setup,
-	SYS_socket,
-	SYS_connect,
-	SYS_bind,
 	SYS_mount,
 	SYS_setns,
 	SYS_unshare,
 };
+
+/* The same for who has no network. */
+static const unsigned sockets[] = { SYS_socket, SYS_connect, SYS_bind };
 
 /* A call, and the argument and flags for which alone it is allowed. */
 struct allowed {
@@ -54,7 +55,14 @@ struct allowed {
 /* Memory that holds what we make must not run. */
 #define NOT_RUN 2, PROT_EXEC
 
-static const struct allowed broker[] = {
+/* No bit but those of AF_INET and AF_INET6: no other family is made of them. */
+#define INTERNET 0, ~(uint32_t)(AF_INET | AF_INET6)
+
+/* Nothing is changed through what is opened so. */
+#define TO_READ 2, (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)
+
+/* What every program of ours lives on. */
+static const struct allowed common[] = {
 	/* frames, and descriptors that come with them */
 	{ .number = SYS_recvmsg },
 	{ .number = SYS_sendmsg },
@@ -83,7 +91,7 @@ static const struct allowed broker[] = {
 	{ .number = SYS_mremap },
 	{ .number = SYS_brk },
 	{ .number = SYS_madvise },
-	{ .number = SYS_mlock },
+	{ .number = SYS_mlock }, /* secrets stay there */
 	{ .number = SYS_munlock },
 	{ .number = SYS_futex },
 	/* time and chance */
@@ -104,6 +112,33 @@ static const struct allowed broker[] = {
 	{ .number = SYS_exit_group },
 };
 
+static const struct allowed gateway[] = {
+	{ SYS_socket, INTERNET },
+	{ .number = SYS_connect },
+	{ .number = SYS_bind },
+	{ .number = SYS_accept4 },
+	{ .number = SYS_recvfrom },
+	{ .number = SYS_sendto },
+	{ .number = SYS_recvmmsg },
+	{ .number = SYS_sendmmsg },
+	{ .number = SYS_shutdown },
+	{ .number = SYS_getsockname },
+	{ .number = SYS_getpeername },
+	{ .number = SYS_getsockopt },
+	{ .number = SYS_setsockopt },
+	/* policies in sealed memory */
+	{ .number = SYS_pread64 },
+};
+
+static const struct allowed lookout[] = {
+	/* who connects, out of /proc, and the file of a program */
+	{ SYS_openat, TO_READ },
+	{ .number = SYS_getdents64 },
+	{ .number = SYS_readlinkat },
+	{ .number = SYS_sendto },
+	{ .number = SYS_recvfrom },
+};
+
 /* Only with a folder, and behind a wall around everything else. */
 static const struct allowed files[] = {
 	{ .number = SYS_openat },
@@ -116,14 +151,20 @@ static const struct allowed files[] = {
 	{ .number = SYS_fchmod },
 };
 
-static const struct list {
-	const struct allowed *calls;
+#define LIST(list) .calls = (list), .count = sizeof(list) / sizeof((list)[0])
+
+static const struct program {
+	const struct allowed *calls; /* beside the common ones */
 	size_t count;
-} lists[] = {
-	[CONFINE_BROKER] = { broker, sizeof(broker) / sizeof(broker[0]) },
+	bool network; /* keeps it; for all others a socket is deadly */
+	bool reads; /* opens files anywhere: no wall */
+} programs[] = {
+	[CONFINE_BROKER] = { .count = 0 },
+	[CONFINE_GATEWAY] = { LIST(gateway), .network = true },
+	[CONFINE_LOOKOUT] = { LIST(lookout), .reads = true },
 };
 
-static_assert(sizeof(lists) / sizeof(lists[0]) == CONFINE_PROGRAM_COUNT,
+static_assert(sizeof(programs) / sizeof(programs[0]) == CONFINE_PROGRAM_COUNT,
     "every program has a list");
 
 static void
@@ -141,21 +182,36 @@ put_call(struct bpf *filter, const struct allowed *call)
 	bpf_block_end(filter, block);
 }
 
+static void
+put_list(struct bpf *filter, const struct allowed *calls, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		put_call(filter, &calls[i]);
+}
+
+static void
+put_deadly(struct bpf *filter, const unsigned *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		bpf_when(filter, BPF_JEQ, numbers[i]);
+		bpf_answer(filter, SECCOMP_RET_KILL_PROCESS);
+	}
+}
+
 static int
-keep_to(const struct list *list, bool with_files)
+keep_to(const struct program *program, bool with_files)
 {
 	struct bpf filter = { .length = 0 };
 
 	bpf_native_only(&filter);
-	for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++) {
-		bpf_when(&filter, BPF_JEQ, deadly[i]);
-		bpf_answer(&filter, SECCOMP_RET_KILL_PROCESS);
-	}
-	for (size_t i = 0; i < list->count; i++)
-		put_call(&filter, &list->calls[i]);
-	for (size_t i = 0; with_files && i < sizeof(files) / sizeof(files[0]);
-	     i++)
-		put_call(&filter, &files[i]);
+	put_deadly(&filter, deadly, sizeof(deadly) / sizeof(deadly[0]));
+	if (!program->network)
+		put_deadly(
+		    &filter, sockets, sizeof(sockets) / sizeof(sockets[0]));
+	put_list(&filter, common, sizeof(common) / sizeof(common[0]));
+	put_list(&filter, program->calls, program->count);
+	if (with_files)
+		put_list(&filter, files, sizeof(files) / sizeof(files[0]));
 	bpf_answer(&filter, SECCOMP_RET_ERRNO | EPERM);
 	return bpf_install(&filter);
 }
@@ -173,18 +229,20 @@ confine_private(struct problem *reterr)
 int
 confine_enter(enum confine_program program, int folder, struct problem *reterr)
 {
+	const struct program *list = &programs[program];
 	int status = confine_private(reterr);
 
 	if (status != STATUS_OK)
 		return status;
 	if (is_sanitized)
 		return STATUS_OK;
-	status = landlock_close(folder);
+	if (!list->reads)
+		status = landlock_close(folder, list->network);
 	/* Where there is no wall, no call opens a file either. */
 	if (status == STATUS_SYSTEM ||
 	    (status == STATUS_NOT_FOUND && folder >= 0))
 		return problem_errno(reterr, "cannot give up files");
-	if (keep_to(&lists[program], folder >= 0) != STATUS_OK)
+	if (keep_to(list, folder >= 0) != STATUS_OK)
 		return problem_errno(reterr, "cannot give up system calls");
 	return STATUS_OK;
 }

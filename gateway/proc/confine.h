@@ -3,7 +3,8 @@
  * stages, before it reads a byte that is not ours.
  *
  *	private   no image of its memory, nobody traces it, no new privileges
- *	walled    no file but what is open, or lies in one folder (Landlock)
+ *	walled    no file but what is open, or lies in one folder (Landlock);
+ *	          who needs no network, no TCP port either
  *	listed    no system call but those of its list (seccomp)
  *
  * There is one list a program; a call that is not in it fails with EPERM, and
@@ -17,6 +18,8 @@
 
 enum confine_program {
 	CONFINE_BROKER,
+	CONFINE_GATEWAY, /* keeps sockets of the internet, and makes more */
+	CONFINE_LOOKOUT, /* reads files anywhere, and changes none */
 	CONFINE_PROGRAM_COUNT
 };
 

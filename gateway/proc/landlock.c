@@ -57,7 +57,7 @@ allow(int rules, int folder)
 }
 
 int
-landlock_close(int folder)
+landlock_close(int folder, bool network)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0,
 	    LANDLOCK_CREATE_RULESET_VERSION);
@@ -68,7 +68,7 @@ landlock_close(int folder)
 	if (version < 1)
 		return errno == ENOSYS || errno == EOPNOTSUPP ? STATUS_NOT_FOUND
 							      : STATUS_SYSTEM;
-	if (version >= WITH_TCP) {
+	if (version >= WITH_TCP && !network) {
 		ruleset.tcp = TCP_BIND_AND_CONNECT;
 		size = sizeof(ruleset);
 	}

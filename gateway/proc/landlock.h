@@ -9,11 +9,14 @@
 
 #include "schema/attr.h"
 
+#include <stdbool.h>
+
 /*
  * folder is the one in which files may still be read, written, made, renamed
- * and removed; -1: none.  Needs no_new_privs.  STATUS_NOT_FOUND when the
- * kernel has no Landlock; STATUS_SYSTEM with errno set.
+ * and removed; -1: none.  network: TCP ports stay.  Needs no_new_privs.
+ * STATUS_NOT_FOUND when the kernel has no Landlock; STATUS_SYSTEM with errno
+ * set.
  */
-int landlock_close(int folder) MUST_CHECK;
+int landlock_close(int folder, bool network) MUST_CHECK;
 
 #endif

@@ -2,15 +2,19 @@
 """HTTP/2 through the gateway: curl, nghttp, h2load and node inside, node's
 http2 outside, in every combination of versions.
 """
+import contextlib
 import json
 import os
 import queue
 import shutil
+import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import threading
 import time
+import types
 import unittest
 
 sys.dont_write_bytecode = True
@@ -18,6 +22,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import world
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "raw"))
+import frames
 BIG = (1 << 30) if os.environ.get("EXEAT_FULL") else (48 << 20)
 
 
@@ -367,6 +373,63 @@ class Http2(world.World):
                              origin.heard[-1]["version"])
             rows = self.rows("kind = 'http' AND status = 101")
             self.assertEqual(rows[-1]["verb"], "GET")
+
+    def late_settings(self):
+        """
+        An origin of HTTP/2 alone that says late what its streams can do: once
+        a second connection has come, which it closes when that is understood.
+        """
+        def first(peer):
+            peer = context.wrap_socket(peer, server_side=True)
+            peers.append(peer)
+            settings = struct.pack(">HI", 8, 1)
+            second.wait(60)
+            peer.sendall(frames.frame(frames.SETTINGS, 0, 0, settings))
+            data = b""
+            while not data.startswith(frames.PREFACE) or \
+                    (frames.SETTINGS, frames.ACK) not in [
+                        found[:2] for found in frames.parse(data[24:])]:
+                data += peer.recv(65536)
+            understood.set()
+            while frames.HEADERS not in [
+                    found[0] for found in frames.parse(data[24:])]:
+                data += peer.recv(65536)
+            # The status 200 is one byte of the static table.
+            peer.sendall(frames.frame(frames.HEADERS, frames.END_HEADERS, 1,
+                                      b"\x88") +
+                         frames.frame(frames.DATA, frames.END_STREAM, 1,
+                                      b"ping"))
+            while peer.recv(65536):
+                pass
+
+        def serve():
+            with contextlib.suppress(OSError):
+                threading.Thread(target=quietly, args=(door.accept()[0],),
+                                 daemon=True).start()
+                peers.append(door.accept()[0])
+                second.set()
+                understood.wait(60)
+                peers[-1].close()
+
+        def quietly(peer):
+            with contextlib.suppress(OSError):
+                first(peer)
+        context = self.server_tls()
+        context.set_alpn_protocols(["h2"])
+        second, understood = threading.Event(), threading.Event()
+        peers = []
+        door = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(lambda: [one.close() for one in [door, *peers]])
+        threading.Thread(target=serve, daemon=True).start()
+        return door, peers
+
+    def test_switch_that_is_offered_late_is_taken(self):
+        door, peers = self.late_settings()
+        origin = types.SimpleNamespace(port=door.getsockname()[1])
+        out = self.node_client(self.api(origin), self.SWITCH % "/chat",
+                               origin.port)
+        self.assertEqual(out, "200 ping")
+        self.assertEqual(len(peers), 2)
 
     def test_what_does_not_switch_is_no_websocket(self):
         origin = NodeOrigin(self, versions="http1")

@@ -19,7 +19,7 @@ import threading
 import unittest
 
 PROGRAMS = ("exeat", "exeat-launch", "exeat-gateway", "exeat-audit",
-            "exeat-broker", "exeat-fetch")
+            "exeat-broker", "exeat-fetch", "captive_gateway")
 SOME_USER = 61234
 HERE = os.path.dirname(os.path.abspath(__file__))
 

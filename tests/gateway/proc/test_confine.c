@@ -26,21 +26,27 @@ enum {
 
 typedef int attempt(void);
 
-/* Confines a child as a broker and lets it try something. */
+/* Confines a child as a program of ours and lets it try something. */
 static int
-confined(attempt *try)
+confined_as(enum confine_program program, attempt *try)
 {
 	int status;
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		if (confine_enter(CONFINE_BROKER, -1, NULL) != STATUS_OK)
+		if (confine_enter(program, -1, NULL) != STATUS_OK)
 			_exit(CONFINED_NOT);
 		_exit(try());
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
 				   : WEXITSTATUS(status);
+}
+
+static int
+confined(attempt *try)
+{
+	return confined_as(CONFINE_BROKER, try);
 }
 
 static int
@@ -189,6 +195,36 @@ what_it_needs_goes_on(void **state)
 	assert_int_equal(confined(live), WENT_WELL);
 }
 
+static void
+who_looks_for_programs_reads_and_changes_nothing(void **state)
+{
+	(void)state;
+	if (is_sanitized())
+		skip();
+	assert_int_equal(confined_as(CONFINE_LOOKOUT, read_file), WENT_WELL);
+	assert_int_equal(confined_as(CONFINE_LOOKOUT, write_file), EPERM);
+	assert_int_equal(confined_as(CONFINE_LOOKOUT, make_folder), EPERM);
+	assert_int_equal(confined_as(CONFINE_LOOKOUT, fork_again), EPERM);
+	assert_int_equal(confined_as(CONFINE_LOOKOUT, inet), 128 + SIGSYS);
+	assert_int_equal(confined_as(CONFINE_LOOKOUT, program), 128 + SIGSYS);
+}
+
+static void
+a_gateway_keeps_the_internet_and_nothing_else(void **state)
+{
+	(void)state;
+	if (is_sanitized())
+		skip();
+	assert_int_equal(confined_as(CONFINE_GATEWAY, inet), WENT_WELL);
+	assert_int_equal(confined_as(CONFINE_GATEWAY, inet6), WENT_WELL);
+	assert_int_equal(confined_as(CONFINE_GATEWAY, packets), EPERM);
+	assert_int_equal(confined_as(CONFINE_GATEWAY, read_file), EPERM);
+	assert_int_equal(confined_as(CONFINE_GATEWAY, write_file), EPERM);
+	assert_int_equal(confined_as(CONFINE_GATEWAY, run_memory), EPERM);
+	assert_int_equal(confined_as(CONFINE_GATEWAY, program), 128 + SIGSYS);
+	assert_int_equal(confined_as(CONFINE_GATEWAY, trace), 128 + SIGSYS);
+}
+
 int
 main(void)
 {
@@ -196,6 +232,9 @@ main(void)
 		cmocka_unit_test(what_takes_over_kills),
 		cmocka_unit_test(what_it_does_not_need_fails),
 		cmocka_unit_test(what_it_needs_goes_on),
+		cmocka_unit_test(
+		    who_looks_for_programs_reads_and_changes_nothing),
+		cmocka_unit_test(a_gateway_keeps_the_internet_and_nothing_else),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,6 +137,8 @@ class NoGateway(Failures, Story):
     def test_gateway_that_died_leaves_no_way_out(self):
         gateway = self.sandbox.sibling("exeat-gateway")
         host, client, peer = self.kept()
+        until("the rows of what is over",
+              lambda: len(self.audit.of(host)) == 3)
         os.kill(gateway, signal.SIGKILL)
         self.is_gone(gateway)
         # What was open is over, on both sides.
