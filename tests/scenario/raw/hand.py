@@ -54,6 +54,10 @@ def pattern(length):
         length -= len(piece)
 
 
+# Sessions by the name a test gave them, each with its context.
+kept = {}
+
+
 class Line:
     """One connection."""
 
@@ -74,19 +78,32 @@ class Line:
         sock.connect(address)
         return {"to": address[0]}
 
-    def tls(self, name=None, alpn=None, cut=0):
-        context = ssl.create_default_context()
+    def tls(self, name=None, alpn=None, cut=0, most=None, session=None):
+        """most is the highest version; session a name to resume it by."""
+        context = kept.get(session, (None, None))[0]
+        if context is None:
+            context = ssl.create_default_context()
         if name is None:
             context.check_hostname = False
         if alpn:
             context.set_alpn_protocols(alpn)
+        if most:
+            context.maximum_version = ssl.TLSVersion[most]
         if cut:
             return self.tls_in_pieces(context, name, cut)
-        self.sock = context.wrap_socket(self.sock, server_hostname=name,
-                                        suppress_ragged_eofs=False)
+        self.sock = context.wrap_socket(
+            self.sock, server_hostname=name, suppress_ragged_eofs=False,
+            session=kept.get(session, (None, None))[1])
         names = [value for _, value in
                  self.sock.getpeercert().get("subjectAltName", ())]
-        return {"alpn": self.sock.selected_alpn_protocol(), "names": names}
+        return {"alpn": self.sock.selected_alpn_protocol(), "names": names,
+                "version": self.sock.version(),
+                "resumed": self.sock.session_reused}
+
+    def keep(self, session):
+        """For later: in TLS 1.3 a ticket comes behind the handshake."""
+        kept[session] = (self.sock.context, self.sock.session)
+        return {}
 
     def tls_in_pieces(self, context, name, cut):
         """The hello in two pieces, the second once the first was read."""
@@ -113,10 +130,12 @@ class Line:
         self.sock.sendall(goes.read())
         return {}
 
-    def hello(self, name=None):
+    def hello(self, name=None, most=None):
         """What a ClientHello looks like, not sent."""
         context = ssl.create_default_context()
         context.check_hostname = False
+        if most:
+            context.maximum_version = ssl.TLSVersion[most]
         goes = ssl.MemoryBIO()
         session = context.wrap_bio(ssl.MemoryBIO(), goes, server_hostname=name)
         try:
