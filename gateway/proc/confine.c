@@ -55,9 +55,6 @@ struct allowed {
 /* Memory that holds what we make must not run. */
 #define NOT_RUN 2, PROT_EXEC
 
-/* No bit but those of AF_INET and AF_INET6: no other family is made of them. */
-#define INTERNET 0, ~(uint32_t)(AF_INET | AF_INET6)
-
 /* Nothing is changed through what is opened so. */
 #define TO_READ 2, (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)
 
@@ -113,7 +110,6 @@ static const struct allowed common[] = {
 };
 
 static const struct allowed gateway[] = {
-	{ SYS_socket, INTERNET },
 	{ .number = SYS_connect },
 	{ .number = SYS_bind },
 	{ .number = SYS_accept4 },
@@ -156,7 +152,7 @@ static const struct allowed files[] = {
 static const struct program {
 	const struct allowed *calls; /* beside the common ones */
 	size_t count;
-	bool network; /* keeps it; for all others a socket is deadly */
+	bool network; /* that of the internet; for others a socket is deadly */
 	bool reads; /* opens files anywhere: no wall */
 } programs[] = {
 	[CONFINE_BROKER] = { .count = 0 },
@@ -189,6 +185,22 @@ put_list(struct bpf *filter, const struct allowed *calls, size_t count)
 		put_call(filter, &calls[i]);
 }
 
+/*
+ * Each family by its number: who may ask for another has the kernel load what
+ * speaks it.  What gets to the end of a block is allowed.
+ */
+static void
+put_internet(struct bpf *filter)
+{
+	size_t block = bpf_block_begin(filter, SYS_socket, 0);
+
+	bpf_when(filter, BPF_JEQ, AF_INET);
+	bpf_answer(filter, SECCOMP_RET_ALLOW);
+	bpf_emit(filter, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0);
+	bpf_answer(filter, SECCOMP_RET_ERRNO | EPERM);
+	bpf_block_end(filter, block);
+}
+
 static void
 put_deadly(struct bpf *filter, const unsigned *numbers, size_t count)
 {
@@ -205,7 +217,9 @@ keep_to(const struct program *program, bool with_files)
 
 	bpf_native_only(&filter);
 	put_deadly(&filter, deadly, sizeof(deadly) / sizeof(deadly[0]));
-	if (!program->network)
+	if (program->network)
+		put_internet(&filter);
+	else
 		put_deadly(
 		    &filter, sockets, sizeof(sockets) / sizeof(sockets[0]));
 	put_list(&filter, common, sizeof(common) / sizeof(common[0]));

@@ -73,6 +73,21 @@ packets(void)
 	return socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0) < 0 ? errno : 0;
 }
 
+/* EPERM if that is the answer for each; else what the first other one gets. */
+static int
+any_other_family(void)
+{
+	for (int family = 0; family < 64; family++) {
+		if (family == AF_INET || family == AF_INET6)
+			continue;
+		if (socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0) >= 0)
+			return WENT_WELL;
+		if (errno != EPERM)
+			return errno;
+	}
+	return EPERM;
+}
+
 static int
 program(void)
 {
@@ -218,6 +233,7 @@ a_gateway_keeps_the_internet_and_nothing_else(void **state)
 	assert_int_equal(confined_as(CONFINE_GATEWAY, inet), WENT_WELL);
 	assert_int_equal(confined_as(CONFINE_GATEWAY, inet6), WENT_WELL);
 	assert_int_equal(confined_as(CONFINE_GATEWAY, packets), EPERM);
+	assert_int_equal(confined_as(CONFINE_GATEWAY, any_other_family), EPERM);
 	assert_int_equal(confined_as(CONFINE_GATEWAY, read_file), EPERM);
 	assert_int_equal(confined_as(CONFINE_GATEWAY, write_file), EPERM);
 	assert_int_equal(confined_as(CONFINE_GATEWAY, run_memory), EPERM);
