@@ -133,6 +133,22 @@ rule_on(struct stub *stub, const struct dns_query *query, struct ruling *ruling)
 		ruling->reason = REASON_DNS_POLICY;
 }
 
+/*
+ * No is for good: of REFUSED and SERVFAIL a C library says that it is a
+ * temporary failure, and programs ask again.
+ */
+static enum dns_rcode
+rcode_of(enum reason reason)
+{
+	if (reason == REASON_NONE)
+		return DNS_NOERROR;
+	/* The name is there, this about it is not to be had. */
+	if (reason == REASON_DNS_POLICY)
+		return DNS_REFUSED;
+	return reason_entry(reason)->fault == FAULT_POLICY ? DNS_NXDOMAIN
+							   : DNS_SERVFAIL;
+}
+
 static void
 record(struct stub *stub, const struct dns_query *query,
     const struct ruling *ruling, enum dns_rcode rcode)
@@ -183,8 +199,7 @@ stub_ask(struct stub *stub, const struct hostname *host, struct address *ret)
 	if (ruling.is_new && !is_open)
 		return REASON_AUDIT_UNAVAILABLE;
 	if (ruling.is_new)
-		record(stub, &query, &ruling,
-		    ruling.reason == REASON_NONE ? DNS_NOERROR : DNS_REFUSED);
+		record(stub, &query, &ruling, rcode_of(ruling.reason));
 	if (ruling.reason == REASON_NONE)
 		*ret = ruling.address;
 	return ruling.reason;
@@ -214,7 +229,7 @@ stub_answer(struct stub *stub, struct cursor message,
 		entry = reason_entry(ruling.reason);
 		length = snprintf(text, sizeof(text), "exeat: %s: %s",
 		    entry->id, entry->title);
-		answer.rcode = DNS_REFUSED;
+		answer.rcode = rcode_of(ruling.reason);
 		answer.has_ede = true;
 		answer.ede = entry->ede;
 		answer.ede_text = length < 0 ? NULL : text;

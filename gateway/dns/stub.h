@@ -3,8 +3,10 @@
  *
  * A and AAAA of a name that some rule may allow get its synthetic address;
  * HTTPS and SVCB of it an empty answer, so that clients fall back to those.
- * Everything else but exeat.internal is REFUSED with an extended error (RFC
- * 8914) that names the reason: at once and for good, so that nobody asks again.
+ * Everything else but exeat.internal has no answer but an extended error (RFC
+ * 8914) that names the reason, at once: NXDOMAIN for a name that no rule
+ * opens, so that nobody takes it for an outage and asks again, REFUSED for
+ * another type of one that a rule opens.
  * No question is ever passed on, whatever is in its labels.
  *
  * Each new name has one row, and so has each new question that is refused.
