@@ -469,6 +469,7 @@ class Story(unittest.TestCase):
 
     requests = refused = 0
     audit_fails = False  # by a test of it, on purpose
+    options = ()  # of exeat run
     longMessage = True
     maxDiff = None
 
@@ -504,7 +505,7 @@ class Story(unittest.TestCase):
         cls.addClassCleanup(cls.tls.close)
         cls.requests = cls.refused = 0
         cls.sandbox = Run(cls.folder, {"version": 1, "name": "raw",
-                                    "rules": cls.rules()})
+                                    "rules": cls.rules()}, cls.options)
         cls.addClassCleanup(cls.sandbox.kill)
         cls.audit = cls.sandbox.audit
 
