@@ -496,12 +496,15 @@ run_show(struct query *query, struct inquiry *inquiry)
 /* ---- query ---- */
 
 static int
-list_questions(void)
+list_questions(bool json)
 {
 	const char *name, *title;
 
+	/* Both are our own words, and need no escape. */
 	for (size_t i = 0; query_list(i, &name, &title); i++)
-		(void)printf("%s  %s\n", name, title);
+		(void)printf(json ? "{\"name\": \"%s\", \"title\": \"%s\"}\n"
+				  : "%s  %s\n",
+		    name, title);
 	return fflush(stdout) == 0 ? COMMAND_OK : COMMAND_FAILED;
 }
 
@@ -619,7 +622,7 @@ run_subcommand(size_t which, int argc, char **argv)
 		return COMMAND_OK;
 	}
 	if (subcommands[which].run == run_query && inquiry.word == NULL)
-		return list_questions();
+		return list_questions(inquiry.json);
 	return run_on_database(subcommands[which].run, &inquiry);
 }
 

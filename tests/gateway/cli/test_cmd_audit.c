@@ -407,6 +407,8 @@ every_question_runs(void **state)
 	assert_int_equal(AUDIT(stage, "query"), 0);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		assert_has(stage, names[i]);
+	assert_int_equal(AUDIT(stage, "query", "--json"), 0);
+	assert_has(stage, "{\"name\": \"q02\", \"title\": \"what was denied");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (AUDIT(stage, "query", names[i], "sbx=run-1", "cred=c",
 			"jti=j", "host=h") != 0)
