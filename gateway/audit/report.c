@@ -53,7 +53,7 @@ ask(struct making *making, const char *sql, const struct query_reader *reader)
 {
 	static const char mark[] = "\n-- merge\n";
 	const char *title, *scope = text_of("scope", &title);
-	const char *merge = strstr(sql, mark);
+	const char *merge = sql == NULL ? NULL : strstr(sql, mark);
 	char part[LIMIT_REPORT_SQL];
 	struct query_value list[] = {
 		{ .name = "sbx", .text = cursor_of_text(making->report->run) },
@@ -79,7 +79,8 @@ ask(struct making *making, const char *sql, const struct query_reader *reader)
 	}
 	cursor_put_u8(&out, 0);
 	if (!cursor_written(&out) || merge == NULL)
-		return problem_set(making->reterr, "a question is too long");
+		return problem_set(making->reterr,
+		    "a part of the page has no question, or one too long");
 	return across_ask(
 	    making->query, &question, &values, reader, &cut, making->reterr);
 }
