@@ -6,6 +6,8 @@
  *                             each hundred rows that were accepted
  *
  * ROUND is a word, so that the runs of several calls have their own names.
+ * FILL_WRITER, FILL_WRITER_1 and FILL_WRITER_2 are "NAME=VALUE" for the
+ * writer's own environment.
  */
 #include "tests/gateway/audit/parent.h"
 
@@ -93,6 +95,8 @@ run(struct parent *parent, const char *uid, uint64_t rows)
 int
 main(int argc, char **argv)
 {
+	static const char *const names[] = { "FILL_WRITER", "FILL_WRITER_1",
+		"FILL_WRITER_2" };
 	struct parent parent = { .writer = { .pid = -1, .pidfd = -1 } };
 	struct cursor digits;
 	uint64_t rows;
@@ -102,6 +106,8 @@ main(int argc, char **argv)
 	if (argc != 4 && argc != 5)
 		return EXIT_FAILURE;
 	parent.segment_rows = argv[4];
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		parent.environment[i] = secure_getenv(names[i]);
 	digits = cursor_of_text(argv[3]);
 	if (!cursor_decimal(&digits, 1000000, &rows))
 		return EXIT_FAILURE;

@@ -75,10 +75,9 @@ parent_start(struct parent *parent, struct spawned *ret, char text[512])
 {
 	static const char path[] = BUILD_DIR "/exeat-audit";
 	const char *argv[] = { path, parent->database, NULL, NULL, NULL };
-	const char *envp[] = { NULL };
 	struct spawn spawn = { .path = path,
 		.argv = argv,
-		.envp = envp,
+		.envp = parent->environment,
 		.count = 4,
 		.own_session = true };
 	struct problem problem;

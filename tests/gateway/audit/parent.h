@@ -21,6 +21,7 @@ struct parent {
 	char folder[512];
 	char database[640];
 	const char *segment_rows; /* digits; NULL: as many as usual */
+	const char *environment[4]; /* of its writers; up to a NULL */
 	struct spawned writer;
 };
 
