@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include <event2/event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -391,6 +392,34 @@ writer_that_is_gone_gives_no_new_name(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* What is used up is our own fault, and no answer of the policy's. */
+static void
+name_without_an_address_left_is_told_so_and_has_a_row(void **state)
+{
+	struct scene *scene = *state;
+	struct name_addresses given;
+	struct hostname host;
+	char text[32];
+	bool is_new;
+
+	for (unsigned i = 0; i < LIMIT_NAMES; i++) {
+		(void)snprintf(text, sizeof(text), "n%u.good.test", i);
+		assert_int_equal(
+		    hostname_parse(text, strlen(text), &host), STATUS_OK);
+		assert_int_equal(
+		    names_give(scene->names, &host, &given, &is_new),
+		    STATUS_OK);
+	}
+	assert_int_equal(
+	    ask(scene, "one-more.good.test", DNS_TYPE_A), DNS_SERVFAIL);
+	assert_true(answer_has(scene, "exeat: overload", 15));
+	assert_int_equal(look(scene), 1);
+	assert_int_equal(scene->events[0].verdict, EVENT_DENY);
+	assert_int_equal(scene->events[0].reason, REASON_OVERLOAD);
+	/* What has its address keeps it. */
+	assert_int_equal(ask(scene, "n7.good.test", DNS_TYPE_A), DNS_NOERROR);
+}
+
 int
 main(void)
 {
@@ -405,6 +434,7 @@ main(void)
 		TEST(
 		    new_name_without_an_audit_is_not_given_and_gets_its_row_later),
 		TEST(writer_that_is_gone_gives_no_new_name),
+		TEST(name_without_an_address_left_is_told_so_and_has_a_row),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
