@@ -32,7 +32,7 @@ static const char *const texts[] = {
 	[ADD_DST] = "INSERT INTO dst(host, reg_domain, is_ip, first_us, "
 		    "first_sandbox) VALUES(?, ?, ?, ?, ?)",
 	[FIND_CRED] = "SELECT id FROM cred WHERE name = ?",
-	/* What it is bound to is known to the broker, whose rows say so. */
+	/* What it is bound to stays with the broker; q04 asks its rows. */
 	[ADD_CRED] = "INSERT INTO cred(name, provider, type, bound_hosts) "
 		     "VALUES(?, '', '', '[]')",
 	[FIND_POLICY] = "SELECT id FROM policy WHERE sha256 = ?",

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -273,6 +274,37 @@ class Elsewhere(Lender):
         self.assertTrue(origin.heard[0].startswith(b"GET /x HTTP/1.1"))
         self.assertEqual(field(origin.heard[0], "authorization"),
                          [b"Bearer " + SECRET.encode()])
+
+
+class Witnesses(Lender):
+    """The gateway tells of each use, the broker of what it has lent."""
+
+    def q04(self):
+        done = subprocess.run(
+            [os.path.join(self.bin, "exeat"), "audit", "query", "q04",
+             "--json", "--audit", self.database], env=self.environment,
+            capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_use_that_the_broker_knows_nothing_of_is_found(self):
+        origin = self.origin()
+        self.lent(self.bearer(origin), origin,
+                  self.rule("o", "api.test", origin, credential="api"),
+                  "print([fetch('https://api.test:%s/%d' % (words[0], i))[0]"
+                  " for i in range(3)])")
+        uses = self.rows("cred = 'api' AND kind <> 'cred_mint'")
+        self.assertGreaterEqual(len(uses), 3)
+        self.assertEqual(self.q04(), [])
+        with sqlite3.connect(self.database) as database:
+            database.execute("UPDATE event SET dst_id = 1 + (SELECT max(id) "
+                             "FROM dst) WHERE seq = ?", (uses[0]["seq"],))
+            database.execute(
+                "INSERT INTO dst(id, host, reg_domain, is_ip, first_us) "
+                "SELECT 1 + max(id), 'evil.test', 'evil.test', 0, 0 FROM dst")
+        database.close()
+        self.assertEqual([(row["seq"], row["host"]) for row in self.q04()],
+                         [(uses[0]["seq"], "evil.test")])
 
 
 class Revoked(Lender):
