@@ -5,7 +5,8 @@
  * EXEAT_CRASH_AT is the number of the operation on a file: writing, cutting,
  * syncing, renaming, removing.  A write is torn: half of it is done.  With
  * EXEAT_CRASH_POWER all that was written to a file since it was last synced is
- * taken back first, which is the worst that a disk may do.
+ * taken back.  Names stay: a disk could also lose a file's making or renaming,
+ * and that is not tried here.
  *
  * Only the process that it was loaded into counts, not its children.
  */
@@ -96,13 +97,17 @@ is_last(void)
 static void
 remember(int fd, off_t offset, size_t length)
 {
-	struct undo *undo = &crash.list[crash.count];
+	struct undo *undo;
 	struct stat st;
 	ssize_t got;
 
-	if (!is_ours() || !crash.power || crash.count == UNDO_MAX ||
-	    fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+	if (!is_ours() || !crash.power || fstat(fd, &st) != 0 ||
+	    !S_ISREG(st.st_mode))
 		return;
+	/* A test that forgets would prove nothing. */
+	if (crash.count == UNDO_MAX)
+		_exit(1);
+	undo = &crash.list[crash.count];
 	*undo = (struct undo){ .device = st.st_dev,
 		.inode = st.st_ino,
 		.fd = fd,
@@ -110,7 +115,7 @@ remember(int fd, off_t offset, size_t length)
 		.size = st.st_size,
 		.bytes = malloc(length + 1) };
 	if (undo->bytes == NULL)
-		return;
+		_exit(1);
 	got = pread(fd, undo->bytes, length, offset);
 	undo->length = got < 0 ? 0 : (size_t)got;
 	crash.count++;
