@@ -45,12 +45,20 @@ states_limits(const struct rule *rule)
 	return quota_is_stated(&rule->quota);
 }
 
-/* Whether a run does what the key says. */
+/* To deny it is what happens anyway. */
+static bool
+states_udp(const struct rule *rule)
+{
+	return rule->protocol == RULE_UDP && rule->action != RULE_DENY;
+}
+
+/* Whether a run does what the key, or the value of one, says. */
 static const struct promise {
 	const char *key;
 	bool (*states)(const struct rule *rule);
 	bool kept;
 } promises[] = {
+	{ "udp", states_udp, false },
 	{ "credential", states_credential, true },
 	{ "clear", states_clear, true },
 	{ "echo", states_echo, true },

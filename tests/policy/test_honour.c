@@ -36,6 +36,25 @@ a_plain_policy_has_no_gap(void **state)
 	policy_unref(policy);
 }
 
+static void
+what_no_run_carries_out_is_found_unless_it_is_denied(void **state)
+{
+#define UDP                                                \
+	"{\"version\": 1, \"rules\": [{\"id\": \"time\", " \
+	"\"host\": [\"a.test\"], \"port\": [123], \"protocol\": \"udp\""
+	struct policy *allows = load(UDP "}]}");
+	struct policy *denies = load(UDP ", \"action\": \"deny\"}]}");
+	struct honour_gap gap;
+
+	(void)state;
+	assert_true(honour_find_gap(allows, &gap));
+	assert_string_equal(gap.key, "udp");
+	assert_string_equal(rule_id(gap.rule), "time");
+	assert_false(honour_find_gap(denies, &gap));
+	policy_unref(allows);
+	policy_unref(denies);
+}
+
 static bool
 knows(const char *credential, void *arg)
 {
@@ -70,6 +89,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_plain_policy_has_no_gap),
+		cmocka_unit_test(
+		    what_no_run_carries_out_is_found_unless_it_is_denied),
 		cmocka_unit_test(a_credential_that_nobody_has_is_found),
 	};
 

@@ -34,7 +34,7 @@ class Seen(World):
             ("the path", web + "/elsewhere", "GET"),
             ("denied by name", web + "/secret", "GET"),
             ("a metadata address", "http://169.254.169.254/", "GET"),
-            ("clear text", "http://other.test/", "GET"),
+            ("clear text", "http://api.test/read/x", "GET"),
         ]
         for what, url, method in places:
             yield what, "curl", ["curl", "-sS", "-m", "30", "-X", method, url]
