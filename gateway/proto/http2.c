@@ -56,7 +56,10 @@ add_pseudo(struct http2_head *head, struct cursor name, struct cursor value)
 	return HEAD_FAULT_PSEUDO;
 }
 
-/* Clients cut cookies into crumbs, and HTTP/1 knows only one. */
+/*
+ * Clients cut cookies into crumbs, and HTTP/1 knows only one.  An empty crumb
+ * adds nothing, since a joint at an end would leave a blank there.
+ */
 static bool
 add_crumb(struct http2_head *head, struct cursor value)
 {
@@ -67,13 +70,17 @@ add_crumb(struct http2_head *head, struct cursor value)
 
 		if (!cursor_equals(header->fields[i].name, "cookie"))
 			continue;
+		if (value.left == 0)
+			return true;
 		/* Most often the one before is the last that was copied. */
 		if (whole->at + whole->left !=
 		    head->bytes.bytes + head->bytes.used)
 			*whole = copy(head, *whole);
-		cursor_put_text(&head->bytes, "; ");
+		if (whole->left > 0)
+			cursor_put_text(&head->bytes, "; ");
 		cursor_put(&head->bytes, value.at, value.left);
-		whole->left += 2 + value.left;
+		whole->left =
+		    (size_t)(head->bytes.bytes + head->bytes.used - whole->at);
 		return true;
 	}
 	return false;

@@ -258,6 +258,19 @@ crumbs_of_a_cookie_are_joined(void **state)
 }
 
 static void
+an_empty_crumb_of_a_cookie_adds_nothing(void **state)
+{
+	struct request request = request_of(GET
+	    "cookie=\ncookie=\nx=y\ncookie=a=1\ncookie=\ncookie=b=2\n"
+	    "cookie=\n",
+	    true);
+
+	(void)state;
+	assert_int_equal(request.header.count, 2);
+	assert_true(cursor_equals(request.header.fields[0].value, "a=1; b=2"));
+}
+
+static void
 an_extended_connect_is_judged_as_an_upgrade(void **state)
 {
 	struct request request = request_of(
@@ -349,6 +362,7 @@ main(void)
 		cmocka_unit_test(a_body_of_unknown_length_is_told_from_none),
 		cmocka_unit_test(the_length_of_what_was_not_sent_stays_a_field),
 		cmocka_unit_test(crumbs_of_a_cookie_are_joined),
+		cmocka_unit_test(an_empty_crumb_of_a_cookie_adds_nothing),
 		cmocka_unit_test(an_extended_connect_is_judged_as_an_upgrade),
 		cmocka_unit_test(what_is_too_much_is_told_as_such),
 		cmocka_unit_test(a_request_is_listed_as_it_was_judged),
