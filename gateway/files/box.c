@@ -379,6 +379,22 @@ set_aside(int boxes, const char *name, char gone[NAME_MAX + 1])
 	       renameat(boxes, name, boxes, gone) == 0;
 }
 
+/*
+ * Removes what was set aside, unless somebody else is about to: two that
+ * empty one folder would each miss what the other took.  The lock is the
+ * folder's own, since the file "lock" in it is among what goes.
+ */
+static int
+remove_aside(int boxes, const char *gone)
+{
+	ON_SCOPE_EXIT(fd_done)
+	int folder = beneath_open(boxes, gone, O_RDONLY | O_DIRECTORY);
+
+	if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) != 0)
+		return STATUS_OK;
+	return purge(boxes, gone);
+}
+
 int
 box_remove(struct box *box, struct problem *reterr)
 {
@@ -392,7 +408,7 @@ box_remove(struct box *box, struct problem *reterr)
 	if (status != STATUS_OK)
 		return status;
 	(void)flock(boxes, LOCK_UN);
-	if (purge(boxes, gone) != STATUS_OK)
+	if (remove_aside(boxes, gone) != STATUS_OK)
 		return problem_errno(
 		    reterr, "cannot remove what is in %s", box->path);
 	return STATUS_OK;
@@ -490,6 +506,6 @@ box_sweep(const char *store)
 	(void)flock(boxes, LOCK_UN);
 	count = scandirat(boxes, ".", &names, on_gone_name, alphasort);
 	for (int i = 0; i < count; i++)
-		(void)!purge(boxes, names[i]->d_name);
+		(void)!remove_aside(boxes, names[i]->d_name);
 	free_names(names, count);
 }
