@@ -14,6 +14,7 @@
 #include <event2/event.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -362,6 +363,18 @@ drop_listener(struct listener *listener)
 	fd_done(&listener->fd);
 }
 
+/*
+ * Nobody is left who could be told of.  Such a descriptor is readable for
+ * ever, and the error is the same as for one who died before we read.
+ */
+static bool
+is_deserted(int fd)
+{
+	struct pollfd now = { .fd = fd };
+
+	return poll(&now, 1, 0) == 1 && (now.revents & POLLHUP) != 0;
+}
+
 static void
 on_notice(evutil_socket_t fd, short what, void *arg)
 {
@@ -377,8 +390,8 @@ on_notice(evutil_socket_t fd, short what, void *arg)
 
 	(void)what;
 	if (ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &notice) != 0) {
-		/* Nobody is left who could be told of. */
-		if (errno != EINTR && errno != ENOENT && errno != EAGAIN)
+		if ((errno != EINTR && errno != ENOENT && errno != EAGAIN) ||
+		    is_deserted(fd))
 			drop_listener(listener);
 		return;
 	}

@@ -122,6 +122,30 @@ class Runs(unittest.TestCase):
                          ["True True True", "97", "['0', '1', '2', '3']",
                           "False"])
 
+    def listeners(self, launcher):
+        """Of the record of programs, that the launcher has to wait for."""
+        found = 0
+        for name in os.listdir("/proc/%d/fd" % launcher):
+            try:
+                link = os.readlink("/proc/%d/fd/%s" % (launcher, name))
+            except FileNotFoundError:
+                continue
+            found += link == "anon_inode:seccomp notify"
+        return found
+
+    def test_the_record_of_a_command_that_was_sent_in_ends_with_it(self):
+        """What is left of it is readable for ever, and would be read."""
+        process, run = self.start("exec sleep 1000")
+        with open("/proc/%d/task/%d/children" % (process.pid,
+                                                 process.pid)) as source:
+            children = [int(word) for word in source.read().split()]
+        launcher, = [pid for pid in children
+                     if open("/proc/%d/comm" % pid).read() ==
+                     "exeat-launch\n"]
+        for _ in range(3):
+            self.exeat("exec", run, "true", code=0)
+        self.until(lambda: self.listeners(launcher) == 1)
+
     # launcher.md section 14, test 12
     def test_the_joining_process_cannot_be_looked_into(self):
         _, run = self.start(
