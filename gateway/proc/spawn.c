@@ -4,24 +4,31 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
-#include <linux/sched.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdint.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Where copies of descriptors wait while they change places. */
 enum {
-	PARKING = 64
+	PARKING = 64, /* where copies of descriptors wait to change places */
+	STACK_BYTES = 64 * 1024 /* of a child, until it is its program */
 };
 
-/* From here on only async-signal-safe calls: another thread may hold locks. */
+/*
+ * What both see: until it is its program, the child works in our memory and
+ * we stand still.  A copy of our memory would cost more than the rest.
+ */
+struct birth {
+	const struct spawn *spawn;
+	pid_t parent;
+	int error; /* why there is no program; 0: there is */
+};
+
+/* A handler of ours in the child would work in our memory, too. */
 static void
 reset_signals(void)
 {
@@ -35,109 +42,92 @@ reset_signals(void)
 }
 
 /*
- * Puts fds at 0, 1, 2 …, with the error pipe right behind them.  Everything
- * is parked first, so that no descriptor is overwritten before it is copied.
+ * Puts fds at 0, 1, 2 ….  Everything is parked first, so that no descriptor
+ * is overwritten before it is copied.
  */
 static bool
-arrange(const struct spawn *spawn, int *report)
+arrange(const struct spawn *spawn)
 {
-	int parked[SPAWN_FDS_MAX + 1];
+	int parked[SPAWN_FDS_MAX];
 
-	for (size_t i = 0; i <= spawn->count; i++) {
-		int fd = i < spawn->count ? spawn->fds[i] : *report;
-
+	for (size_t i = 0; i < spawn->count; i++) {
 		parked[i] = -1;
-		if (fd < 0)
+		if (spawn->fds[i] < 0)
 			continue;
-		parked[i] = fcntl(fd, F_DUPFD_CLOEXEC, PARKING);
+		parked[i] = fcntl(spawn->fds[i], F_DUPFD_CLOEXEC, PARKING);
 		if (parked[i] < 0)
 			return false;
 	}
-	for (size_t i = 0; i <= spawn->count; i++) {
-		int flags = i < spawn->count ? 0 : O_CLOEXEC;
-
+	for (size_t i = 0; i < spawn->count; i++) {
 		if (parked[i] < 0)
 			(void)close((int)i);
-		else if (dup3(parked[i], (int)i, flags) < 0)
+		else if (dup3(parked[i], (int)i, 0) < 0)
 			return false;
 	}
-	*report = (int)spawn->count;
-	return syscall(SYS_close_range, (unsigned)spawn->count + 1, ~0U, 0) ==
-	       0;
+	return syscall(SYS_close_range, (unsigned)spawn->count, ~0U, 0) == 0;
 }
 
-static void
-become(const struct spawn *spawn, int report, pid_t parent)
+/* What it returns is its exit code. */
+static int
+become(void *arg)
 {
-	int error;
+	struct birth *birth = arg;
+	const struct spawn *spawn = birth->spawn;
 
 	reset_signals();
 	if (spawn->own_session)
 		(void)setsid();
-	if (arrange(spawn, &report)) {
-		if (spawn->dies_with_parent &&
-		    (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
-			getppid() != parent))
-			_exit(127);
+	/* One whose parent is gone has nobody to tell anything. */
+	if (spawn->dies_with_parent && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+					   getppid() != birth->parent))
+		return 127;
+	if (arrange(spawn))
 		(void)execve(spawn->path, (char *const *)unconst(spawn->argv),
 		    (char *const *)unconst(spawn->envp));
-	}
-	error = errno;
-	(void)!write(report, &error, sizeof(error));
-	_exit(127);
+	birth->error = errno;
+	return 127;
 }
 
-/* True when the exec worked: the pipe closed without a word. */
-static bool
-exec_worked(int report)
+/* Gives the child's number, or -1 and errno. */
+static pid_t
+give_birth(struct birth *birth, int *ret_pidfd)
 {
-	int error = 0;
-	ssize_t got;
+	/* From the heap: a sanitizer forgets what the child left on it. */
+	char *stack = malloc(STACK_BYTES);
+	sigset_t all, before;
+	pid_t pid;
+	int error;
 
-	do
-		got = read(report, &error, sizeof(error));
-	while (got < 0 && errno == EINTR);
-	if (got == 0)
-		return true;
-	errno = got == (ssize_t)sizeof(error) ? error : EIO;
-	return false;
+	if (stack == NULL)
+		return -1;
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &before);
+	pid = clone(become, stack + STACK_BYTES,
+	    CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, birth, ret_pidfd);
+	error = errno;
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	free(stack);
+	errno = error;
+	return pid;
 }
 
 int
 spawn_start(
     const struct spawn *spawn, struct spawned *ret, struct problem *reterr)
 {
-	struct clone_args args = { .flags = CLONE_PIDFD,
-		.exit_signal = SIGCHLD };
-	int report[2], pidfd = -1;
-	pid_t parent = getpid();
-	long pid;
+	struct birth birth = { .spawn = spawn, .parent = getpid() };
+	int pidfd = -1, status;
+	pid_t pid = give_birth(&birth, &pidfd);
 
-	if (pipe2(report, O_CLOEXEC) != 0)
-		return problem_errno(reterr, "cannot make a pipe");
-	args.pidfd = (uint64_t)(uintptr_t)&pidfd;
-	pid = syscall(SYS_clone3, &args, sizeof(args));
-	if (pid == 0) {
-		become(spawn, report[1], parent);
-		_exit(127);
-	}
-	(void)close(report[1]);
-	if (pid < 0) {
-		(void)close(report[0]);
+	if (pid < 0)
 		return problem_errno(reterr, "cannot start a process");
-	}
-	*ret = (struct spawned){ .pid = (pid_t)pid, .pidfd = pidfd };
-	if (!exec_worked(report[0])) {
-		int error = errno, status;
-
-		(void)close(report[0]);
-		(void)spawn_wait(ret, -1, &status);
-		spawned_done(ret);
-		errno = error;
-		return problem_errno(reterr, "cannot run %s", spawn->path);
-	}
-	(void)close(report[0]);
-	return STATUS_OK;
+	*ret = (struct spawned){ .pid = pid, .pidfd = pidfd };
+	if (birth.error == 0)
+		return STATUS_OK;
+	(void)spawn_wait(ret, -1, &status);
+	spawned_done(ret);
+	errno = birth.error;
+	return problem_errno(reterr, "cannot run %s", spawn->path);
 }
 
 bool
