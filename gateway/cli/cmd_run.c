@@ -269,46 +269,64 @@ tell_counts(const struct siblings_ending *ending, const struct task *task,
 	(void)fprintf(stderr, "\n");
 }
 
-/* What the command wrote, once nothing of it can write any more. */
+/* What the command wrote, and what became of it. */
+struct homecoming {
+	const struct task *task;
+	struct parcel *parcel;
+	struct harvest harvest;
+	bool failed;
+	struct problem problem;
+};
+
+/* Once nothing of the command can write any more. */
 static void
-bring_in(struct siblings_ending *ending, const struct task *task,
-    struct parcel *parcel, struct harvest *ret)
+bring_in(const struct siblings_ending *ending, struct homecoming *home)
 {
+	struct parcel *parcel = home->parcel;
 	bool ran = ending->result.end[0] == '\0' ||
 		   strcmp(ending->result.end, "launch_failed") != 0;
 
-	*ret = (struct harvest){ .known = false };
 	if (!parcel->has_box)
 		return;
 	parcel->has_box = false;
-	if (harvest_end(&parcel->box, task, ran, ret, &ending->problem) ==
-	    STATUS_OK)
-		return;
-	/* An earlier failure has been told by now. */
-	ending->failed = true;
-	ending->code = COMMAND_FAILED;
-	complain(&ending->problem);
+	home->failed = harvest_end(&parcel->box, home->task, ran,
+			   &home->harvest, &home->problem) != STATUS_OK;
+}
+
+/* A person who is asked may say no by a signal, which is not heard here. */
+static void
+on_closing(struct siblings_ending *ending, void *arg)
+{
+	struct homecoming *home = arg;
+
+	if (home->task->apply != TASK_APPLY_ASK)
+		bring_in(ending, home);
 }
 
 /* What the run ended with, told in all its places. */
 static int
-tell(struct siblings_ending *ending, const struct task *task,
-    struct parcel *parcel, int result_fd)
+tell(struct siblings_ending *ending, struct homecoming *home, int result_fd)
 {
-	const char *run = parcel->name.uid;
-	struct harvest harvest;
+	const struct task *task = home->task;
+	const char *run = home->parcel->name.uid;
 	struct result_run told = {
 		.uid = run,
 		.database = task->audit,
 		.counts = ending->closed ? &ending->counts : NULL,
-		.harvest = &harvest,
+		.harvest = &home->harvest,
 	};
 	struct problem problem;
 
 	complain_all(&ending->problems);
 	if (ending->failed)
 		complain(&ending->problem);
-	bring_in(ending, task, parcel, &harvest);
+	bring_in(ending, home);
+	if (home->failed) {
+		complain(&home->problem);
+		ending->failed = true;
+		ending->problem = home->problem;
+		ending->code = COMMAND_FAILED;
+	}
 	told.code = ending->code;
 	told.problem = ending->failed ? &ending->problem : NULL;
 	tell_counts(ending, task, run);
@@ -320,18 +338,37 @@ tell(struct siblings_ending *ending, const struct task *task,
 	return ending->code;
 }
 
+/* Everything is made: from the first sibling's start to the last word. */
+static int
+run_parcel(struct siblings_wish *wish, struct parcel *parcel, int result_fd)
+{
+	struct homecoming home = { .task = wish->task, .parcel = parcel };
+	struct siblings_ending ending;
+	int code;
+
+	wish->name = &parcel->name;
+	wish->plan_fd = parcel->plan_fd;
+	wish->result_fd = parcel->result_fd;
+	wish->on_closing = on_closing;
+	wish->arg = &home;
+	siblings_run(wish, &ending);
+	code = tell(&ending, &home, result_fd);
+	result_done(&ending.result);
+	problems_done(&ending.problems);
+	return code;
+}
+
 static int
 start_and_wait(struct task *task, const struct settings *settings,
     const struct policies *policies, int result_fd)
 {
-	struct siblings_ending ending;
 	struct siblings_wish wish = {
 		.task = task, .settings = settings, .policies = policies
 	};
 	struct lookalikes lookalikes;
 	struct parcel parcel;
 	struct problem problem;
-	int code;
+	int code = COMMAND_FAILED;
 
 	if (lookalikes_make(task->credentials, &policies->needs,
 		&task->variables, &lookalikes, &problem) != STATUS_OK) {
@@ -339,21 +376,12 @@ start_and_wait(struct task *task, const struct settings *settings,
 		return COMMAND_FAILED;
 	}
 	wish.lookalikes = &lookalikes;
-	if (parcel_make(task, settings, &parcel, &problem) != STATUS_OK) {
-		lookalikes_done(&lookalikes);
-		parcel_done(&parcel);
+	if (parcel_make(task, settings, &parcel, &problem) == STATUS_OK)
+		code = run_parcel(&wish, &parcel, result_fd);
+	else
 		complain(&problem);
-		return COMMAND_FAILED;
-	}
-	wish.name = &parcel.name;
-	wish.plan_fd = parcel.plan_fd;
-	wish.result_fd = parcel.result_fd;
-	siblings_run(&wish, &ending);
 	lookalikes_done(&lookalikes);
-	code = tell(&ending, task, &parcel, result_fd);
 	parcel_done(&parcel);
-	result_done(&ending.result);
-	problems_done(&ending.problems);
 	return code;
 }
 

@@ -50,7 +50,8 @@ static const struct {
 	    LIMIT_SIBLING_MS },
 	[PHASE_RUNNING] = { "the command", 0 },
 	[PHASE_STOPPING] = { "the gateway to end", LIMIT_SIBLING_MS },
-	[PHASE_CLOSING] = { "the last row of the audit", LIMIT_SIBLING_MS },
+	[PHASE_CLOSING] = { "the last row of the audit, or a sibling's end",
+	    LIMIT_SIBLING_MS },
 	[PHASE_OVER] = { "nothing", 0 },
 };
 
@@ -71,6 +72,7 @@ struct siblings {
 	struct loop_deferred turn; /* what a new phase does */
 	bool gateway_ready, audit_ready, broker_ready;
 	bool gateway_left; /* its channel ended */
+	bool audit_over; /* it has written the last row, or is gone */
 	bool killing; /* the launcher was told to end */
 };
 
@@ -170,23 +172,29 @@ on_launcher_ended(void *arg)
 		enter(all, PHASE_STOPPING);
 }
 
-/* Its last word is read and its process is gone. */
+/*
+ * Its sums come when its last row is accepted: the audit is closed while it
+ * ends, and all is over once both are through.
+ */
 static void
-check_gateway(struct siblings *all)
+check_ends(struct siblings *all)
 {
 	bool gone = !all->gateway.runs &&
-		    (all->gateway_channel == NULL || all->gateway_left) &&
-		    (all->steward == NULL || steward_has_ended(all->steward));
+		    (all->gateway_channel == NULL || all->gateway_left);
+	bool silent = (gone || all->ending->tallied) &&
+		      (all->steward == NULL || steward_has_ended(all->steward));
 
-	if (gone && all->phase == PHASE_STOPPING)
+	if (silent && all->phase == PHASE_STOPPING)
 		enter(all, PHASE_CLOSING);
+	else if (gone && all->audit_over && all->phase == PHASE_CLOSING)
+		enter(all, PHASE_OVER);
 }
 
 /* Its channel tells everything else; here it is only no child any more. */
 static void
 on_gateway_ended(void *arg)
 {
-	check_gateway(arg);
+	check_ends(arg);
 }
 
 /* ---- the launcher ---- */
@@ -286,6 +294,7 @@ on_gateway_frame(struct channel *channel, const struct frame *frame,
 		   order_tally_read(frame->body, &all->ending->tally) ==
 		       STATUS_OK) {
 		all->ending->tallied = true;
+		check_ends(all);
 	} else if (all->desk == NULL || !desk_take(all->desk, frame)) {
 		channel_end(channel, STATUS_MALFORMED);
 	}
@@ -304,7 +313,7 @@ on_gateway_left(struct channel *channel, int status, void *arg)
 		fail_with(all, "the gateway ended early");
 	else if (!all->ending->tallied && !all->ending->failed)
 		fail_with(all, "the gateway ended without telling its sums");
-	check_gateway(all);
+	check_ends(all);
 }
 
 static const struct channel_events gateway_events = {
@@ -416,7 +425,7 @@ on_broker_failed(
 static void
 on_broker_ended(void *arg)
 {
-	check_gateway(arg);
+	check_ends(arg);
 }
 
 static bool
@@ -471,8 +480,8 @@ on_audit_frame(struct channel *channel, const struct frame *frame,
 		   all->phase == PHASE_CLOSING &&
 		   event_closed_read(frame->body, &all->ending->counts) ==
 		       STATUS_OK) {
-		all->ending->closed = true;
-		enter(all, PHASE_OVER);
+		all->ending->closed = all->audit_over = true;
+		check_ends(all);
 	} else if (all->desk == NULL || !desk_take(all->desk, frame)) {
 		channel_end(channel, STATUS_MALFORMED);
 	}
@@ -485,12 +494,12 @@ on_audit_left(struct channel *channel, int status, void *arg)
 
 	(void)channel;
 	(void)status;
-	if (all->phase == PHASE_OVER)
+	if (all->ending->closed)
 		return;
+	all->audit_over = true;
 	fail_with(all, "the audit writer ended before the run was written "
 		       "down; exeat audit shows what there is");
-	if (all->phase == PHASE_CLOSING)
-		enter(all, PHASE_OVER);
+	check_ends(all);
 }
 
 static const struct channel_events audit_events = {
@@ -529,7 +538,7 @@ stop_gateway(struct siblings *all)
 		(void)!channel_send(all->gateway_channel, &out, NULL, 0);
 	if (all->steward != NULL)
 		steward_stop(all->steward);
-	check_gateway(all);
+	check_ends(all);
 }
 
 static void
@@ -542,7 +551,13 @@ close_audit(struct siblings *all)
 	/* Without a writer its absence has been told already. */
 	if (all->audit == NULL ||
 	    ledger_close(all->audit, all->ending->code, end) != STATUS_OK)
-		enter(all, PHASE_OVER);
+		all->audit_over = true;
+	if (all->wish->on_closing != NULL) {
+		all->wish->on_closing(all->ending, all->wish->arg);
+		/* What it took is nobody's delay. */
+		arm(all, phases[PHASE_CLOSING].deadline_ms);
+	}
+	check_ends(all);
 }
 
 static void
@@ -581,7 +596,7 @@ on_deadline(evutil_socket_t fd, short what, void *arg)
 	}
 	(void)problem_set(&problem, "waited %d s for %s",
 	    LIMIT_SIBLING_MS / MS_A_SECOND, phases[all->phase].waits_for);
-	if (all->phase == PHASE_STOPPING) {
+	if (all->phase >= PHASE_STOPPING) {
 		sibling_signal(&all->gateway, SIGKILL);
 		if (all->steward != NULL)
 			steward_kill(all->steward);

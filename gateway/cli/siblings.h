@@ -5,7 +5,8 @@
  *	           and the launcher builds the sandbox
  *	running    the command was let go; signals go to the launcher
  *	stopping   the command is over; the gateway flushes and tells its sums
- *	closing    the audit writes the last row; it always ends last
+ *	closing    the audit writes the last row, while the gateway's process
+ *	           ends; the writer always ends last
  *
  * The command starts only after the gateway said that it is ready and the
  * writer that it takes rows.  A sibling that ends early ends the sandbox.
@@ -23,6 +24,8 @@
 
 #include <stdbool.h>
 
+struct siblings_ending;
+
 /* What to start; all borrowed until siblings_run() returns. */
 struct siblings_wish {
 	const struct task *task;
@@ -32,6 +35,12 @@ struct siblings_wish {
 	const struct ledger_name *name;
 	int plan_fd; /* sealed JSON */
 	int result_fd; /* a memfd the launcher writes to */
+	/*
+	 * Called once the sandbox is gone and its result is known, while the
+	 * others end: for work that would only wait for them.  May be NULL.
+	 */
+	void (*on_closing)(struct siblings_ending *ending, void *arg);
+	void *arg;
 };
 
 struct siblings_ending {
