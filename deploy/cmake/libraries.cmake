@@ -8,6 +8,20 @@ function(exeat_library target module)
     add_library(exeat::${target} ALIAS PkgConfig::${target})
 endfunction()
 
+# For a target with EXEAT_STATIC the archive, where there is one.
+function(exeat_archive target)
+    get_target_property(shared PkgConfig::${target} INTERFACE_LINK_LIBRARIES)
+    find_library(EXEAT_ARCHIVE_${target} lib${target}.a)
+    mark_as_advanced(EXEAT_ARCHIVE_${target})
+    if(NOT EXEAT_ARCHIVE_${target})
+        set(EXEAT_ARCHIVES OFF PARENT_SCOPE)
+        return()
+    endif()
+    set_target_properties(PkgConfig::${target} PROPERTIES
+        INTERFACE_LINK_LIBRARIES
+        "$<IF:$<BOOL:$<TARGET_PROPERTY:EXEAT_STATIC>>,${EXEAT_ARCHIVE_${target}},${shared}>")
+endfunction()
+
 exeat_library(event_core libevent_core)
 exeat_library(event_extra libevent_extra)
 exeat_library(jansson jansson)
@@ -25,3 +39,8 @@ exeat_library(seccomp libseccomp)
 exeat_library(mnl libmnl)
 exeat_library(nftnl libnftnl)
 exeat_library(cmocka cmocka)
+
+set(EXEAT_ARCHIVES ON)
+foreach(library event_core jansson)
+    exeat_archive(${library})
+endforeach()

@@ -360,7 +360,7 @@ run_parcel(struct siblings_wish *wish, struct parcel *parcel, int result_fd)
 
 static int
 start_and_wait(struct task *task, const struct settings *settings,
-    const struct policies *policies, int result_fd)
+    struct policies *policies, int result_fd)
 {
 	struct siblings_wish wish = {
 		.task = task, .settings = settings, .policies = policies

@@ -12,6 +12,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <openssl/evp.h>
@@ -19,15 +21,6 @@
 /* What stands when nobody gave a policy. */
 static const char nothing[] = "{ \"version\": 1, \"rules\": [] }";
 static const char nothing_name[] = "no policy";
-
-static bool
-digest(const void *text, size_t length, uint8_t ret[POLICIES_DIGEST])
-{
-	unsigned size = 0;
-
-	return EVP_Digest(text, length, ret, &size, EVP_sha256(), NULL) == 1 &&
-	       size == POLICIES_DIGEST;
-}
 
 static int
 add_layer(struct policies *policies, const char *name, const char *text,
@@ -45,8 +38,6 @@ add_layer(struct policies *policies, const char *name, const char *text,
 		used = sizeof(layer->name) - 1;
 	}
 	memcpy(layer->name, name, used + 1);
-	if (!digest(text, length, layer->sha256))
-		return problem_set(reterr, "cannot hash the policy %s", name);
 	if (sealed_of("policy", text, length, &layer->fd) != STATUS_OK)
 		return problem_errno(reterr, "cannot seal the policy %s", name);
 	policies->count++;
@@ -168,10 +159,46 @@ policies_read(struct policies *ret, char *const *files, size_t count,
 	*ret = (struct policies){ .count = 0 };
 	for (size_t i = 0; i < count; i++)
 		add_file(ret, files[i], writable, arg, reterr);
-	if (!problems_any(reterr))
-		return STATUS_OK;
+	if (!problems_any(reterr)) {
+		struct problem problem;
+
+		if (policies_hash(ret, &problem) == STATUS_OK)
+			return STATUS_OK;
+		problems_add(reterr, &problem);
+	}
 	policies_done(ret);
 	return STATUS_PROBLEM;
+}
+
+static int
+hash(struct policies_layer *layer)
+{
+	struct stat st;
+	unsigned size = 0;
+	void *text;
+	bool well;
+
+	if (fstat(layer->fd, &st) != 0)
+		return STATUS_SYSTEM;
+	text = mmap(
+	    NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, layer->fd, 0);
+	if (text == MAP_FAILED)
+		return STATUS_SYSTEM;
+	well = EVP_Digest(text, (size_t)st.st_size, layer->sha256, &size,
+		   EVP_sha256(), NULL) == 1 &&
+	       size == POLICIES_DIGEST;
+	(void)munmap(text, (size_t)st.st_size);
+	return well ? STATUS_OK : STATUS_SYSTEM;
+}
+
+int
+policies_hash(struct policies *policies, struct problem *reterr)
+{
+	for (size_t i = 0; i < policies->count; i++)
+		if (hash(&policies->layers[i]) != STATUS_OK)
+			return problem_set(reterr, "cannot hash the policy %s",
+			    policies->layers[i].name);
+	return STATUS_OK;
 }
 
 int

@@ -38,20 +38,26 @@ struct policies {
 };
 
 /*
- * Gives every layer, the ceilings first.  Problems are told for all files in
- * one go; the file of each stands in its text.
+ * Gives every layer, the ceilings first, without their hashes.  Problems are
+ * told for all files in one go; the file of each stands in its text.
  */
 int policies_load(struct policies *ret, const struct task *task,
     const struct settings *settings, struct problems *reterr) MUST_CHECK;
 void policies_done(struct policies *policies);
+
+/*
+ * Fills in the hashes.  The library that knows how takes a while to begin,
+ * which is well spent while siblings start.
+ */
+int policies_hash(struct policies *policies, struct problem *reterr) MUST_CHECK;
 
 /* Each layer as an ORDER_LAYER, with its descriptor. */
 int policies_send(const struct policies *policies, struct channel *gateway)
     MUST_CHECK;
 
 /*
- * Gives the layers of these files alone.  writable says what the sandbox
- * could write; such a file is refused.
+ * Gives the layers of these files alone, with their hashes.  writable says what
+ * the sandbox could write; such a file is refused.
  */
 int policies_read(struct policies *ret, char *const *files, size_t count,
     sets_writable *writable, const void *arg, struct problems *reterr)

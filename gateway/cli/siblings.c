@@ -378,13 +378,21 @@ start_gateway(
 		    sibling_start(&all->gateway, all->loop, &spawn, reterr);
 	if (null >= 0)
 		(void)close(null);
-	if (status != STATUS_OK)
-		return status;
-	if (policies_send(all->wish->policies, all->gateway_channel) !=
-		STATUS_OK ||
-	    send_lures(all) != STATUS_OK || send_begin(all) != STATUS_OK)
+	return status;
+}
+
+/* While it is still starting. */
+static int
+instruct_gateway(struct siblings *all, struct problem *reterr)
+{
+	struct policies *policies = all->wish->policies;
+	int status = policies_hash(policies, reterr);
+
+	if (status == STATUS_OK &&
+	    (policies_send(policies, all->gateway_channel) != STATUS_OK ||
+		send_lures(all) != STATUS_OK || send_begin(all) != STATUS_OK))
 		return problem_set(reterr, "cannot give the gateway its order");
-	return STATUS_OK;
+	return status;
 }
 
 /* ---- the broker ---- */
@@ -659,6 +667,8 @@ open_run(struct siblings *all, struct ends *ends, struct problem *reterr)
 	(void)close(steal_fd(&ends->bit));
 	if (ends->recorder >= 0)
 		(void)close(steal_fd(&ends->recorder));
+	if (status == STATUS_OK)
+		status = instruct_gateway(all, reterr);
 	if (status == STATUS_OK)
 		status = connect_audit(all, reterr);
 	if (status != STATUS_OK)

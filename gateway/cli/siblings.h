@@ -30,7 +30,7 @@ struct siblings_ending;
 struct siblings_wish {
 	const struct task *task;
 	const struct settings *settings;
-	const struct policies *policies;
+	struct policies *policies; /* not hashed yet */
 	const struct lookalikes *lookalikes;
 	const struct ledger_name *name;
 	int plan_fd; /* sealed JSON */

@@ -1,13 +1,13 @@
 #include "gateway/tls/jks.h"
 
+#include "gateway/tls/pem.h"
 #include "schema/status.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include <openssl/bio.h>
 #include <openssl/evp.h>
-#include <openssl/pem.h>
 
 static const uint32_t magic = 0xfeedfeed;
 
@@ -42,25 +42,17 @@ put_entry(struct cursor_writer *out, uint32_t number, struct cursor der)
 	cursor_put(out, der.at, der.left);
 }
 
-/* Gives how many entries there are now. */
+/* Gives how many entries there are now; der has room for the text. */
 static uint32_t
-put_text(struct cursor_writer *out, struct cursor text, uint32_t number)
+put_text(struct cursor_writer *out, struct cursor text, uint32_t number,
+    unsigned char *der)
 {
-	BIO *bio = BIO_new_mem_buf(text.at, (int)text.left);
-	char *name, *header;
-	unsigned char *der;
-	long length;
+	struct cursor_writer one = cursor_writer_of(der, text.left);
 
-	while (bio != NULL &&
-	       PEM_read_bio(bio, &name, &header, &der, &length) == 1) {
-		if (strcmp(name, PEM_STRING_X509) == 0)
-			put_entry(
-			    out, ++number, cursor_of(der, (size_t)length));
-		OPENSSL_free(name);
-		OPENSSL_free(header);
-		OPENSSL_free(der);
+	while (pem_next(&text, &one)) {
+		put_entry(out, ++number, cursor_of(der, one.used));
+		one = cursor_writer_of(der, text.left);
 	}
-	(void)BIO_free(bio);
 	return number;
 }
 
@@ -99,8 +91,14 @@ jks_write(const struct cursor *texts, size_t count, struct cursor_writer *out)
 	cursor_put_u32(out, magic);
 	cursor_put_u32(out, VERSION);
 	cursor_put_u32(out, 0);
-	for (size_t i = 0; i < count; i++)
-		entries = put_text(out, texts[i], entries);
+	for (size_t i = 0; i < count; i++) {
+		unsigned char *der = malloc(texts[i].left + 1);
+
+		if (der == NULL)
+			return STATUS_NO_MEMORY;
+		entries = put_text(out, texts[i], entries, der);
+		free(der);
+	}
 	if (!cursor_written(out))
 		return STATUS_TOO_LONG;
 	cursor_put_u32(&counted, entries);
