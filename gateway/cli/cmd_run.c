@@ -340,18 +340,20 @@ tell(struct siblings_ending *ending, struct homecoming *home, int result_fd)
 
 /* Everything is made: from the first sibling's start to the last word. */
 static int
-run_parcel(struct siblings_wish *wish, struct parcel *parcel, int result_fd)
+run_parcel(
+    const struct siblings_wish *base, struct parcel *parcel, int result_fd)
 {
-	struct homecoming home = { .task = wish->task, .parcel = parcel };
+	struct homecoming home = { .task = base->task, .parcel = parcel };
+	struct siblings_wish wish = *base;
 	struct siblings_ending ending;
 	int code;
 
-	wish->name = &parcel->name;
-	wish->plan_fd = parcel->plan_fd;
-	wish->result_fd = parcel->result_fd;
-	wish->on_closing = on_closing;
-	wish->arg = &home;
-	siblings_run(wish, &ending);
+	wish.name = &parcel->name;
+	wish.plan_fd = parcel->plan_fd;
+	wish.result_fd = parcel->result_fd;
+	wish.on_closing = on_closing;
+	wish.arg = &home;
+	siblings_run(&wish, &ending);
 	code = tell(&ending, &home, result_fd);
 	result_done(&ending.result);
 	problems_done(&ending.problems);
