@@ -136,6 +136,8 @@
 #define LIMIT_SESSIONS 256 /* resumable TLS sessions outside, 2 KiB each */
 #define LIMIT_CARRIERS 256 /* idle connections outside, 15 KiB each */
 #define LIMIT_DNS_CONNECTIONS 64 /* TCP/53 at once */
+#define LIMIT_FOLD_KINDS 64 /* of refusals that are told apart */
+#define LIMIT_FOLD_ROWS 16 /* of their own; then they are counted */
 
 /* Messages of MCP in a request's body. */
 #define LIMIT_MCP_BODY 1048576 /* held back until it is judged */
@@ -239,6 +241,7 @@
 #define LIMIT_CLOSE_MS 2000
 #define LIMIT_AUDIT_GRACE_MS 5000 /* then flows under way are ended */
 #define LIMIT_AUDIT_WAIT_MS 2000 /* then 503 audit_unavailable */
+#define LIMIT_FOLD_MS 10000 /* refusals are counted this long into one row */
 #define LIMIT_AUDIT_COMMIT_MS 100 /* the longest a row waits for others */
 #define LIMIT_AUDIT_RETRY_MS 200 /* between attempts on a full disk */
 #define LIMIT_AUDIT_GIVE_UP_MS 30000 /* last rows that no disk takes */

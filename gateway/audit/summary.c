@@ -58,7 +58,9 @@ static const struct summary_section sections[] = {
 	{ "denied", "Refused",
 	    { RUN
 		"SELECT d.host, c.dst_port AS port, re.name AS reason, "
-		"ru.name AS rule, k.name AS at, count(*) AS times, "
+		"ru.name AS rule, k.name AS at, "
+		/* Refusals that are alike are counted in one row. */
+		"sum(ifnull(c.detail ->> '$.count', 1)) AS times, "
 		"min(trim(ifnull(c.verb, '') || ' ' || "
 		"ifnull(c.object, ''))) AS what "
 		"FROM counted c JOIN kind k ON k.id = c.kind "

@@ -330,6 +330,7 @@ engine_stop(struct engine *engine, enum reason reason)
 	accept_free(STEAL(engine->accept));
 	port53_free(STEAL(engine->port53));
 	table_close_all(engine->plane.table, reason);
+	stub_finish(engine->stub);
 	loop_settle(engine->plane.loop);
 }
 

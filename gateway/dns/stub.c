@@ -4,14 +4,17 @@
 #include "gateway/dns/names.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proc/log.h"
+#include "gateway/run/fold.h"
 #include "gateway/run/lures.h"
 #include "gateway/run/run.h"
 #include "policy/facts.h"
 #include "policy/policy.h"
 #include "policy/rule.h"
 #include "policy/stack.h"
+#include "policy/suffix.h"
 #include "policy/verdict.h"
 #include "schema/event.h"
+#include "schema/json.h"
 #include "schema/status.h"
 
 #include <stdio.h>
@@ -28,6 +31,7 @@ struct stub {
 	struct run *run;
 	struct names *names;
 	struct sink *sink;
+	struct fold *fold; /* of the refused questions that are new */
 	uint64_t refused[REFUSED_SLOTS];
 };
 
@@ -50,12 +54,20 @@ stub_new(struct run *run, struct names *names, struct sink *sink)
 	stub->run = run;
 	stub->names = names;
 	stub->sink = sink;
+	stub->fold = fold_new();
+	if (stub->fold == NULL) {
+		free(stub);
+		return NULL;
+	}
 	return stub;
 }
 
 void
 stub_free(struct stub *stub)
 {
+	if (stub == NULL)
+		return;
+	fold_free(stub->fold);
 	free(stub);
 }
 
@@ -185,6 +197,103 @@ record(struct stub *stub, const struct dns_query *query,
 		log_warning("a question has no row: the audit is gone");
 }
 
+/* ---- many refusals ---- */
+
+static void
+record_sum(struct stub *stub, const struct fold_sum *sum)
+{
+	char type[DNS_TYPE_TEXT_MAX], detail[LIMIT_HOST * 6 + 64];
+	struct cursor_writer out = cursor_writer_of(detail, sizeof(detail));
+	struct event event = event_empty();
+	struct json j = json_to(&out);
+
+	json_open(&j, NULL, '{');
+	json_number(&j, "count", (int64_t)sum->count);
+	if (sum->zone[0] != '\0')
+		json_text(&j, "zone", sum->zone);
+	json_close(&j, '}');
+	dns_type_print(sum->number, type);
+	event.kind = EVENT_DNS;
+	event.verdict = EVENT_DENY;
+	event.reason = sum->reason;
+	event.ts_us = clock_wall_us();
+	event.l7 = EVENT_L7_DNS;
+	event.verb = cursor_of_text(type);
+	event.object = cursor_of_text(sum->what);
+	/* Without a zone in common it was perhaps no host name. */
+	if (sum->zone[0] != '\0')
+		event.host = event.object;
+	event.status = rcode_of(sum->reason);
+	if (cursor_written(&out))
+		event.detail = cursor_of(out.bytes, out.used);
+	run_count(stub->run, &event);
+	if (sink_put(stub->sink, &event, NULL) != STATUS_OK)
+		log_warning("refused questions have no row: the audit is gone");
+}
+
+static void
+record_sums(struct stub *stub, int64_t now_us)
+{
+	struct fold_sum sum;
+
+	while (fold_take(stub->fold, now_us, &sum))
+		record_sum(stub, &sum);
+}
+
+/* What somebody registered: names below it are as many as they like. */
+static struct cursor
+zone_of(const struct hostname *host)
+{
+	size_t at = host->length;
+
+	while (at > 0) {
+		at--;
+		if ((at == 0 || host->text[at - 1] == '.') &&
+		    !suffix_is_public(host->text + at))
+			break;
+	}
+	return cursor_of(host->text + at, host->length - at);
+}
+
+/* Whether a refused question that is new has a row; else it is counted. */
+static bool
+has_own_row(struct stub *stub, const struct dns_query *query,
+    const struct ruling *ruling)
+{
+	char name[DNS_NAME_TEXT_MAX];
+	struct fold_item item = { .zone = zone_of(&query->host),
+		.number = query->type,
+		.reason = ruling->reason };
+	int64_t now_us = clock_monotonic_us();
+
+	dns_name_print(query, name);
+	item.what = cursor_of_text(name);
+	if (hostname_is_set(&query->host))
+		item.what = cursor_of(query->host.text, query->host.length);
+	record_sums(stub, now_us);
+	return fold_admits(stub->fold, &item, now_us);
+}
+
+/* Writes a question down that is new; STATUS_CLOSED when nobody takes it. */
+static int
+write_down(struct stub *stub, const struct dns_query *query,
+    const struct ruling *ruling)
+{
+	if (!ruling->is_new)
+		return STATUS_OK;
+	if (!sink_is_open(stub->sink))
+		return STATUS_CLOSED;
+	if (ruling->reason == REASON_NONE || has_own_row(stub, query, ruling))
+		record(stub, query, ruling, rcode_of(ruling->reason));
+	return STATUS_OK;
+}
+
+void
+stub_finish(struct stub *stub)
+{
+	record_sums(stub, INT64_MAX);
+}
+
 enum reason
 stub_ask(struct stub *stub, const struct hostname *host, struct address *ret)
 {
@@ -196,10 +305,8 @@ stub_ask(struct stub *stub, const struct hostname *host, struct address *ret)
 	rule_on(stub, &query, &ruling);
 	if (ruling.reason != REASON_NONE)
 		ruling.is_new = !was_refused(stub, &query, is_open);
-	if (ruling.is_new && !is_open)
+	if (write_down(stub, &query, &ruling) != STATUS_OK)
 		return REASON_AUDIT_UNAVAILABLE;
-	if (ruling.is_new)
-		record(stub, &query, &ruling, rcode_of(ruling.reason));
 	if (ruling.reason == REASON_NONE)
 		*ret = ruling.address;
 	return ruling.reason;
@@ -240,9 +347,7 @@ stub_answer(struct stub *stub, struct cursor message,
 		answer.count = 1;
 	}
 	/* Without a row there is no name: what it leads to is unknown. */
-	if (ruling.is_new && !is_open)
+	if (write_down(stub, &query, &ruling) != STATUS_OK)
 		answer = (struct dns_answer){ .rcode = DNS_SERVFAIL };
-	else if (ruling.is_new)
-		record(stub, &query, &ruling, answer.rcode);
 	return dns_answer_write(&query, &answer, transport, out) == STATUS_OK;
 }

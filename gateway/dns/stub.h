@@ -9,7 +9,8 @@
  * another type of one that a rule opens.
  * No question is ever passed on, whatever is in its labels.
  *
- * Each new name has one row, and so has each new question that is refused.
+ * Each new name has one row, and so has each new question that is refused; of
+ * many below one registered name the sum has: see gateway/run/fold.
  */
 #ifndef GATEWAY_DNS_STUB_H
 #define GATEWAY_DNS_STUB_H
@@ -26,6 +27,9 @@ struct stub;
 struct stub *stub_new(struct run *run, struct names *names, struct sink *sink)
     MUST_CHECK;
 void stub_free(struct stub *stub);
+
+/* No question follows: what was counted gets its rows. */
+void stub_finish(struct stub *stub);
 
 /*
  * Asks for the address of a name without a message, for who told the name to

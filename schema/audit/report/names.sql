@@ -1,6 +1,6 @@
 -- Names that were asked for
 SELECT ifnull(d.host, c.object) AS name, c.verb AS type, v.name AS answer,
-  count(*) AS n
+  sum(ifnull(c.detail ->> '$.count', 1)) AS n
 FROM counted c JOIN verdict v ON v.id = c.verdict
 LEFT JOIN dst d ON d.id = c.dst_id WHERE c.kind = 5 GROUP BY 1, 2, 3
 -- merge

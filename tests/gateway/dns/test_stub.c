@@ -211,6 +211,50 @@ look(struct scene *scene)
 	return scene->count;
 }
 
+/* Rows that were put since it last looked, and what they count. */
+struct crowd {
+	uint64_t own, sums, counted;
+};
+
+static void
+look_at_one(const struct event *event, struct crowd *crowd)
+{
+	struct cursor detail = event->detail;
+	uint64_t count;
+
+	assert_int_equal(event->verdict, EVENT_DENY);
+	if (!cursor_literal(&detail, "{\"count\":")) {
+		crowd->own++;
+		return;
+	}
+	assert_true(cursor_decimal(&detail, UINT32_MAX, &count));
+	crowd->sums++;
+	crowd->counted += count;
+}
+
+static struct crowd
+look_at_crowd(struct scene *scene)
+{
+	struct crowd crowd = { 0 };
+	struct event event;
+	struct frame frame;
+	struct fdpass fds;
+	size_t length;
+
+	sink_flush(scene->sink);
+	while (fdpass_receive(scene->writer, scene->packet,
+		   sizeof(scene->packet), &length, &fds) == STATUS_OK) {
+		assert_int_equal(
+		    frame_parse(scene->packet, length, &frame), STATUS_OK);
+		while (!cursor_is_empty(&frame.body)) {
+			assert_int_equal(
+			    event_read(&frame.body, &event), STATUS_OK);
+			look_at_one(&event, &crowd);
+		}
+	}
+	return crowd;
+}
+
 static void
 assert_text(struct cursor got, const char *wanted)
 {
@@ -390,6 +434,55 @@ writer_that_is_gone_gives_no_new_name(void **state)
 	assert_int_equal(names_count(scene->names), 0);
 }
 
+static void
+made_up_names_of_one_zone_are_counted_B26(void **state)
+{
+	struct scene *scene = *state;
+	struct crowd crowd;
+	char name[64];
+
+	for (unsigned i = 0; i < 5000; i++) {
+		(void)snprintf(name, sizeof(name), "x%u.y.evil.co.uk", i);
+		assert_int_equal(ask(scene, name, DNS_TYPE_A), DNS_NXDOMAIN);
+	}
+	crowd = look_at_crowd(scene);
+	assert_int_equal(crowd.own, LIMIT_FOLD_ROWS);
+	/* Another zone has rows of its own, though it shares a suffix. */
+	assert_int_equal(ask(scene, "a.good.co.uk", DNS_TYPE_A), DNS_NXDOMAIN);
+	assert_int_equal(look(scene), 1);
+	assert_int_equal(
+	    ask(scene, "last.evil.co.uk", DNS_TYPE_TXT), DNS_NXDOMAIN);
+	stub_finish(scene->stub);
+	assert_int_equal(look(scene), 1);
+	assert_text(scene->events[0].host, "last.evil.co.uk");
+	assert_text(scene->events[0].verb, "TXT");
+	assert_int_equal(scene->events[0].reason, REASON_NO_RULE);
+	assert_int_equal(scene->events[0].status, DNS_NXDOMAIN);
+	assert_non_null(memmem(scene->events[0].detail.at,
+	    scene->events[0].detail.left, "\"zone\":\"evil.co.uk\"}", 20));
+	stub_finish(scene->stub);
+	assert_int_equal(look(scene), 0);
+}
+
+static void
+made_up_zones_and_names_that_are_none_are_counted_too(void **state)
+{
+	struct scene *scene = *state;
+	struct crowd crowd;
+	char name[64];
+
+	for (unsigned i = 0; i < 2500; i++) {
+		(void)snprintf(name, sizeof(name), "www.evil%u.test", i);
+		assert_int_equal(ask(scene, name, DNS_TYPE_A), DNS_NXDOMAIN);
+		(void)snprintf(name, sizeof(name), "no host %u.test", i);
+		assert_int_equal(ask(scene, name, DNS_TYPE_A), DNS_REFUSED);
+	}
+	stub_finish(scene->stub);
+	crowd = look_at_crowd(scene);
+	assert_in_range(crowd.own, 1, 1000);
+	assert_int_equal(crowd.own + crowd.counted, 5000);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 /* What is used up is our own fault, and no answer of the policy's. */
@@ -435,6 +528,8 @@ main(void)
 		    new_name_without_an_audit_is_not_given_and_gets_its_row_later),
 		TEST(writer_that_is_gone_gives_no_new_name),
 		TEST(name_without_an_address_left_is_told_so_and_has_a_row),
+		TEST(made_up_names_of_one_zone_are_counted_B26),
+		TEST(made_up_zones_and_names_that_are_none_are_counted_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
