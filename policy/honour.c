@@ -112,3 +112,15 @@ honour_find_stranger(const struct policy *policy,
 	}
 	return NULL;
 }
+
+const struct rule *
+honour_find_address_denial(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy_rule_count(policy); i++) {
+		const struct rule *rule = policy_rule(policy, i);
+
+		if (rule->action == RULE_DENY && rule->address_count > 0)
+			return rule;
+	}
+	return NULL;
+}

@@ -31,4 +31,7 @@ bool honour_find_gap(const struct policy *policy, struct honour_gap *ret)
 const struct rule *honour_find_stranger(const struct policy *policy,
     bool (*has)(const char *credential, void *arg), void *arg);
 
+/* The first rule that denies addresses; NULL when none does. */
+const struct rule *honour_find_address_denial(const struct policy *policy);
+
 #endif

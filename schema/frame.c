@@ -12,6 +12,7 @@ static const struct {
 	{ FRAME_ORDER_BEGIN, 0 },
 	{ FRAME_ORDER_STOP, 0 },
 	{ FRAME_ORDER_LURE, 0 },
+	{ FRAME_ORDER_VIA, 0 },
 	{ FRAME_ORDER_READY, 0 },
 	{ FRAME_ORDER_FAILED, 0 },
 	{ FRAME_ORDER_TALLY, 0 },

@@ -23,6 +23,7 @@ enum frame_type {
 	FRAME_ORDER_STOP = 0x0103,
 	FRAME_ORDER_SWAP = 0x0104, /* the layers sent since are the policy */
 	FRAME_ORDER_LURE = 0x0105, /* a placeholder of the sandbox's */
+	FRAME_ORDER_VIA = 0x0106, /* the house's own proxy */
 	FRAME_ORDER_READY = 0x0181,
 	FRAME_ORDER_FAILED = 0x0182,
 	FRAME_ORDER_TALLY = 0x0183,

@@ -195,6 +195,7 @@
 #define LIMIT_HELLO 65536 /* a post-quantum hello is under 16 KiB */
 #define LIMIT_ALPN 16 /* protocols read from one hello */
 #define LIMIT_HTTP_HEAD 65536 /* request or response head */
+#define LIMIT_VIA_ANSWER 16384 /* head of a proxy's answer to CONNECT */
 #define LIMIT_HTTP_FIELDS 128
 #define LIMIT_HTTP_URI 16384
 #define LIMIT_HTTP_METHOD 32
@@ -232,6 +233,7 @@
 #define LIMIT_DIGEST_MS 3000 /* the same, where a rule wants to know */
 #define LIMIT_HELLO_MS 10000 /* the rest of a hello that has begun */
 #define LIMIT_DIAL_MS 10000 /* all addresses of a name together */
+#define LIMIT_VIA_MS 15000 /* the house's proxy dials for us */
 #define LIMIT_HANDSHAKE_MS 15000 /* both TLS sessions of an interception */
 #define LIMIT_HEAD_MS 30000 /* a request head that has begun */
 #define LIMIT_H2_COUNT_MS 10000 /* a peer's sins are forgotten by then */

@@ -75,6 +75,29 @@ order_lure_read(struct cursor body, struct order_lure *ret)
 }
 
 void
+order_via_write(const struct order_via *via, struct cursor_writer *out)
+{
+	cursor_put_string(out, via->host);
+	cursor_put_u16(out, via->port);
+	cursor_put_string(out, via->credential);
+}
+
+int
+order_via_read(struct cursor body, struct order_via *ret)
+{
+	struct order_via via;
+
+	if (!cursor_string(&body, via.host, sizeof(via.host)) ||
+	    via.host[0] == '\0' || !cursor_u16(&body, &via.port) ||
+	    via.port == 0 ||
+	    !cursor_string(&body, via.credential, sizeof(via.credential)) ||
+	    !cursor_is_empty(&body))
+		return STATUS_MALFORMED;
+	*ret = via;
+	return STATUS_OK;
+}
+
+void
 order_swap_write(const struct order_swap *swap, struct cursor_writer *out)
 {
 	cursor_put_string(out, swap->by);

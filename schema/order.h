@@ -1,11 +1,11 @@
 /*
  * order - what a parent tells its gateway, and what it hears back.
  *
- * Down: one ORDER_LAYER for each policy of the stack (its text as a sealed
- * memfd), then ORDER_BEGIN; for another policy its layers and ORDER_SWAP,
- * answered by ORDER_SWAPPED or ORDER_KEPT; later ORDER_STOP.  Up: ORDER_READY
- * once the run can start, ORDER_FAILED when it cannot, ORDER_TALLY as the last
- * word.
+ * Down: perhaps ORDER_VIA, one ORDER_LAYER for each policy of the stack (its
+ * text as a sealed memfd), then ORDER_BEGIN; for another policy its layers and
+ * ORDER_SWAP, answered by ORDER_SWAPPED or ORDER_KEPT; later ORDER_STOP.  Up:
+ * ORDER_READY once the run can start, ORDER_FAILED when it cannot, ORDER_TALLY
+ * as the last word.
  */
 #ifndef SCHEMA_ORDER_H
 #define SCHEMA_ORDER_H
@@ -55,6 +55,18 @@ struct order_lure {
 };
 void order_lure_write(const struct order_lure *lure, struct cursor_writer *out);
 int order_lure_read(struct cursor body, struct order_lure *ret) MUST_CHECK;
+
+/*
+ * ORDER_VIA, first of all: the house's own proxy, through which connections
+ * leave.  Without it they leave directly.
+ */
+struct order_via {
+	char host[LIMIT_HOST + 1]; /* canonical name, or text of an address */
+	uint16_t port;
+	char credential[LIMIT_CREDENTIAL_NAME + 1]; /* its login; or empty */
+};
+void order_via_write(const struct order_via *via, struct cursor_writer *out);
+int order_via_read(struct cursor body, struct order_via *ret) MUST_CHECK;
 
 /* ORDER_SWAP: the layers sent since the last change are the policy now. */
 struct order_swap {

@@ -58,6 +58,8 @@ write_detail(const struct task *task, size_t words, struct cursor_writer *out)
 	if (more > 0)
 		json_number(&json, "more", (int64_t)more);
 	json_text(&json, "workspace", task->workspace.path);
+	if (task->via.host[0] != '\0')
+		json_text(&json, "via", task->via.host);
 	json_close(&json, '}');
 	return cursor_written(out);
 }

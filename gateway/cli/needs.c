@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int
-add(struct needs *needs, const char *name)
+int
+needs_add_name(struct needs *needs, const char *name)
 {
 	for (size_t i = 0; i < needs->count; i++)
 		if (strcmp(needs->names[i], name) == 0)
@@ -27,7 +27,7 @@ add(struct needs *needs, const char *name)
 static bool
 has(const char *credential, void *arg)
 {
-	return add(arg, credential) == STATUS_OK;
+	return needs_add_name(arg, credential) == STATUS_OK;
 }
 
 int

@@ -16,8 +16,9 @@ struct needs {
 	size_t count;
 };
 
-/* Adds those of one policy.  STATUS_NO_MEMORY, STATUS_FULL. */
+/* Adds those of one policy, or one.  STATUS_NO_MEMORY, STATUS_FULL. */
 int needs_add(struct needs *needs, const struct policy *policy) MUST_CHECK;
+int needs_add_name(struct needs *needs, const char *name) MUST_CHECK;
 void needs_done(struct needs *needs);
 
 #endif

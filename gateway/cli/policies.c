@@ -3,6 +3,7 @@
 #include "gateway/cli/expand.h"
 #include "gateway/cli/settings.h"
 #include "gateway/cli/task.h"
+#include "gateway/cli/uplink.h"
 #include "gateway/proc/channel.h"
 #include "gateway/proc/sealed.h"
 #include "policy/honour.h"
@@ -91,6 +92,16 @@ check_promises(
 }
 
 static void
+add_full(const char *who, struct problems *reterr)
+{
+	struct problem problem;
+
+	(void)problem_set(&problem,
+	    "%s: there is no room for all credentials that it names", who);
+	problems_add(reterr, &problem);
+}
+
+static void
 add_file(struct policies *policies, const char *path, sets_writable *writable,
     const void *arg, struct problems *reterr)
 {
@@ -103,14 +114,8 @@ add_file(struct policies *policies, const char *path, sets_writable *writable,
 			&problem) != STATUS_OK)
 			problems_add(reterr, &problem);
 		check_promises(path, expansion.policy, reterr);
-		if (needs_add(&policies->needs, expansion.policy) !=
-		    STATUS_OK) {
-			(void)problem_set(&problem,
-			    "%s: there is no room for all credentials that it "
-			    "names",
-			    path);
-			problems_add(reterr, &problem);
-		}
+		if (needs_add(&policies->needs, expansion.policy) != STATUS_OK)
+			add_full(path, reterr);
 		expansion_done(&expansion);
 	}
 	for (size_t i = 0; i < found.count; i++)
@@ -146,6 +151,8 @@ policies_load(struct policies *ret, const struct task *task,
 			&problem) != STATUS_OK)
 			problems_add(reterr, &problem);
 	}
+	if (uplink_need(&task->via, &ret->needs) != STATUS_OK)
+		add_full("--via-credential", reterr);
 	if (!problems_any(reterr))
 		return STATUS_OK;
 	policies_done(ret);

@@ -11,6 +11,7 @@
 #include "gateway/cli/signals.h"
 #include "gateway/cli/steward.h"
 #include "gateway/cli/task.h"
+#include "gateway/cli/uplink.h"
 #include "gateway/proc/channel.h"
 #include "gateway/proc/loop.h"
 #include "gateway/proc/spawn.h"
@@ -385,11 +386,13 @@ start_gateway(
 static int
 instruct_gateway(struct siblings *all, struct problem *reterr)
 {
+	struct channel *gateway = all->gateway_channel;
 	struct policies *policies = all->wish->policies;
 	int status = policies_hash(policies, reterr);
 
 	if (status == STATUS_OK &&
-	    (policies_send(policies, all->gateway_channel) != STATUS_OK ||
+	    (uplink_send(&all->wish->task->via, gateway) != STATUS_OK ||
+		policies_send(policies, gateway) != STATUS_OK ||
 		send_lures(all) != STATUS_OK || send_begin(all) != STATUS_OK))
 		return problem_set(reterr, "cannot give the gateway its order");
 	return status;

@@ -2,6 +2,7 @@
 
 #include "gateway/cli/program.h"
 #include "gateway/cli/settings.h"
+#include "gateway/cli/uplink.h"
 #include "gateway/files/box.h"
 #include "gateway/files/glob.h"
 #include "schema/cursor.h"
@@ -315,6 +316,18 @@ take_help(struct task *task, const char *value, struct problem *reterr)
 	return STATUS_OK;
 }
 
+static int
+take_via(struct task *task, const char *value, struct problem *reterr)
+{
+	return uplink_read(value, &task->via, reterr);
+}
+
+static int
+take_via_login(struct task *task, const char *value, struct problem *reterr)
+{
+	return uplink_log_in(value, &task->via, reterr);
+}
+
 struct option {
 	const char *name;
 	bool has_value;
@@ -342,6 +355,8 @@ static const struct option options[] = {
 	{ "--best-effort", false, take_best_effort },
 	{ "--no-exec-record", false, take_no_exec_record },
 	{ "--proxy-env", false, take_proxy_env },
+	{ "--via", true, take_via },
+	{ "--via-credential", true, take_via_login },
 	{ "--observe", false, take_observe },
 	{ "--quiet", false, take_quiet },
 	{ "--help", false, take_help },
@@ -554,6 +569,8 @@ task_read(struct task *ret, int argc, char **argv,
 	status = read_options(ret, argc, argv, reterr);
 	if (status == STATUS_OK && ret->help)
 		return STATUS_OK;
+	if (status == STATUS_OK)
+		status = uplink_check(&ret->via, reterr);
 	if (status == STATUS_OK)
 		status = find_workspace(ret, settings, reterr);
 	if (status == STATUS_OK)

@@ -12,6 +12,7 @@
 #include "gateway/cli/variables.h"
 #include "schema/event.h"
 #include "schema/limits.h"
+#include "schema/order.h"
 #include "schema/problem.h"
 
 #include <stdbool.h>
@@ -54,6 +55,7 @@ struct task {
 	struct variables variables;
 	const char *credentials; /* the file; it may not exist */
 	const char *identity; /* or NULL */
+	struct order_via via; /* without a host: nothing stands between */
 	const char *result; /* file for the result, or NULL */
 	int64_t wall_ms; /* 0: no limit */
 	struct share share;

@@ -123,6 +123,7 @@ engine_start(struct loop *loop, struct sink *sink,
 		return NULL;
 	}
 	engine->plane.loop = loop;
+	engine->plane.house = order->house;
 	if (order->lookout >= 0)
 		engine->plane.caller = caller_new(loop, order->lookout);
 	if (order->broker >= 0) {

@@ -15,6 +15,7 @@
 #include "schema/reason.h"
 
 struct consent;
+struct detour_proxy;
 struct engine;
 struct loop;
 struct lures;
@@ -27,6 +28,7 @@ struct engine_order {
 	struct order_begin identity;
 	struct stack *stack; /* takes the reference, also on failure */
 	struct lures *lures; /* borrowed, and outlives the engine; or NULL */
+	const struct detour_proxy *house; /* the same */
 	/* Their channels, taken the same way; -1: there is none. */
 	int lookout, broker;
 };

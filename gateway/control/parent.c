@@ -4,12 +4,14 @@
 #include "gateway/control/adopt.h"
 #include "gateway/control/engine.h"
 #include "gateway/flow/consent.h"
+#include "gateway/flow/detour.h"
 #include "gateway/proc/channel.h"
 #include "gateway/proc/log.h"
 #include "gateway/proc/loop.h"
 #include "gateway/run/lures.h"
 #include "policy/document.h"
 #include "policy/honour.h"
+#include "policy/rule.h"
 #include "policy/stack.h"
 #include "schema/frame.h"
 #include "schema/limits.h"
@@ -43,6 +45,7 @@ struct parent {
 	size_t count;
 	bool broken; /* one of them cannot be loaded */
 	struct problem fault;
+	struct detour_proxy house; /* that order points to, if there is one */
 	struct engine_order order;
 	struct engine *engine;
 	struct adopt *adopt;
@@ -157,17 +160,31 @@ read_text(int fd, char **ret, size_t *ret_length, struct problem *reterr)
 
 /* A gateway never begins to enforce what it would ignore. */
 static int
-check_promises(const struct policy *policy, struct problem *reterr)
+check_promises(const struct parent *parent, const struct policy *policy,
+    struct problem *reterr)
 {
+	const struct rule *rule = NULL;
 	struct honour_gap gap;
 
-	if (!honour_find_gap(policy, &gap))
+	if (honour_find_gap(policy, &gap))
+		return problem_set(
+		    reterr, "\"%s\" cannot be carried out", gap.key);
+	if (parent->order.house != NULL)
+		rule = honour_find_address_denial(policy);
+	if (rule == NULL)
 		return STATUS_OK;
-	return problem_set(reterr, "\"%s\" cannot be carried out", gap.key);
+	(void)problem_set(reterr,
+	    "the rule \"%s\" denies addresses, but behind the proxy of --via "
+	    "nobody here knows to which address a name leads",
+	    rule_id(rule));
+	return problem_cure(reterr,
+	    "leave the rule out, have the proxy refuse them, or do without "
+	    "--via");
 }
 
 static int
-load(int fd, const char *name, struct policy **ret, struct problem *reterr)
+load(const struct parent *parent, int fd, const char *name, struct policy **ret,
+    struct problem *reterr)
 {
 	struct problems problems = { 0 };
 	struct policy *policy = NULL;
@@ -187,7 +204,7 @@ load(int fd, const char *name, struct policy **ret, struct problem *reterr)
 		(void)problem_set(reterr, "a policy cannot be loaded");
 	problems_done(&problems);
 	if (status == STATUS_OK)
-		status = check_promises(policy, reterr);
+		status = check_promises(parent, policy, reterr);
 	if (status == STATUS_OK)
 		*ret = policy;
 	else
@@ -209,7 +226,7 @@ on_layer(struct parent *parent, const struct frame *frame, struct fdpass *fds)
 		channel_end(parent->channel, STATUS_MALFORMED);
 		return;
 	}
-	status = load(fd, layer.name, &policy, &problem);
+	status = load(parent, fd, layer.name, &policy, &problem);
 	(void)close(fd);
 	if (status == STATUS_OK) {
 		policy_stamp(policy, layer.sha256);
@@ -234,6 +251,22 @@ on_lure(struct parent *parent, const struct frame *frame, struct fdpass *fds)
 	if (order_lure_read(frame->body, &lure) != STATUS_OK ||
 	    lures_add(parent->order.lures, &lure) != STATUS_OK)
 		channel_end(parent->channel, STATUS_MALFORMED);
+}
+
+/* Before the layers, because they are looked at with it in mind. */
+static void
+on_via(struct parent *parent, const struct frame *frame, struct fdpass *fds)
+{
+	struct order_via via;
+
+	(void)fds;
+	if (order_via_read(frame->body, &via) != STATUS_OK ||
+	    parent->order.house != NULL || parent->count > 0 ||
+	    detour_proxy_of(&via, &parent->house) != STATUS_OK) {
+		channel_end(parent->channel, STATUS_MALFORMED);
+		return;
+	}
+	parent->order.house = &parent->house;
 }
 
 /* The stack has its own references. */
@@ -428,6 +461,7 @@ static const struct message {
 } messages[] = {
 	{ FRAME_ORDER_LAYER, PARENT_LOADING, on_layer },
 	{ FRAME_ORDER_LURE, PARENT_LOADING, on_lure },
+	{ FRAME_ORDER_VIA, PARENT_LOADING, on_via },
 	{ FRAME_ORDER_BEGIN, PARENT_LOADING, on_begin },
 	{ FRAME_ORDER_STOP, PARENT_LOADING, on_stop },
 	{ FRAME_ORDER_STOP, PARENT_RUNNING, on_stop },

@@ -393,6 +393,9 @@ judge_may_reach(const struct flow *flow, const struct request *request,
 
 	if (flow->role == FLOW_INTERNAL)
 		return true;
+	/* Where the house's proxy has dialled is not ours to know. */
+	if (!address_is_set(address))
+		return flow->plane->house != NULL;
 	/* Rules about what is in the body may be those that allowed it. */
 	facts.last = facts.message != FACT_MESSAGE_UNKNOWN;
 	return stack_may_dial(flow->plane->run->stack, &facts, address);

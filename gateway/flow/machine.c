@@ -98,8 +98,8 @@ static const struct flow_row rows[] = {
 	    .enter = dialing_enter,
 	    .leave = dialing_leave,
 	    .judge_again = judge_again,
-	    .deadline_ms =
-		LIMIT_RESOLVE_MS + LIMIT_DIAL_MS + LIMIT_HANDSHAKE_MS,
+	    .deadline_ms = LIMIT_RESOLVE_MS + LIMIT_DIAL_MS + LIMIT_VIA_MS +
+			   LIMIT_HANDSHAKE_MS,
 	    .late = FLOW_REFUSING,
 	    .late_reason = REASON_UPSTREAM_TIMEOUT,
 	    .followers = MAY(TUNNELING) | MAY(INTERCEPTING) | MAY(REFUSING) |

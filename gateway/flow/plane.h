@@ -9,6 +9,7 @@
 struct caller;
 struct carriers;
 struct consent;
+struct detour_proxy;
 struct grants;
 struct inside;
 struct loop;
@@ -36,6 +37,7 @@ struct plane {
 	struct consent *consent;
 	struct grants *grants; /* NULL: this run has no credentials */
 	struct caller *caller; /* NULL: nobody tells who asks */
+	const struct detour_proxy *house; /* NULL: nothing stands between */
 };
 
 #endif

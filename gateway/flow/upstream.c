@@ -1,5 +1,6 @@
 #include "gateway/flow/upstream.h"
 
+#include "gateway/flow/detour.h"
 #include "gateway/flow/flow.h"
 #include "gateway/flow/judge.h"
 #include "gateway/flow/trusts.h"
@@ -27,11 +28,13 @@ struct upstream {
 	enum upstream_kind kind;
 	struct resolve *resolve;
 	struct dial *dial;
+	struct detour *detour;
 	struct stream *stream;
 	struct event *ready; /* of the stream's socket, or for the next tick */
-	struct endpoint to;
+	struct endpoint to; /* not set behind the house's proxy */
 	struct facts facts;
 	struct address fixed; /* of a rule's "resolve", or the literal */
+	bool detours; /* through the house's proxy */
 };
 
 static void
@@ -39,6 +42,7 @@ release(struct upstream *upstream)
 {
 	resolve_cancel(upstream->resolve);
 	dial_cancel(upstream->dial);
+	detour_cancel(upstream->detour);
 	if (upstream->ready != NULL)
 		event_free(upstream->ready);
 	stream_free(upstream->stream);
@@ -147,12 +151,22 @@ begin_tls(struct upstream *upstream, int fd)
 }
 
 static void
+go_on(struct upstream *upstream, int fd)
+{
+	struct upstream_result result = {
+		.fd = fd, .to = upstream->to, .cause = ""
+	};
+
+	if (upstream->kind != UPSTREAM_CLEAR)
+		begin_tls(upstream, fd);
+	else
+		finish(upstream, &result);
+}
+
+static void
 on_dialed(const struct dial_result *dialed, void *arg)
 {
 	struct upstream *upstream = arg;
-	struct upstream_result result = {
-		.fd = dialed->fd, .to = dialed->to, .cause = ""
-	};
 	const char *words;
 
 	upstream->dial = NULL;
@@ -163,10 +177,19 @@ on_dialed(const struct dial_result *dialed, void *arg)
 		return;
 	}
 	upstream->to = dialed->to;
-	if (upstream->kind != UPSTREAM_CLEAR)
-		begin_tls(upstream, dialed->fd);
+	go_on(upstream, dialed->fd);
+}
+
+static void
+on_detoured(const struct detour_result *result, void *arg)
+{
+	struct upstream *upstream = arg;
+
+	upstream->detour = NULL;
+	if (result->reason != REASON_NONE)
+		fail(upstream, result->reason, result->cause);
 	else
-		finish(upstream, &result);
+		go_on(upstream, result->fd);
 }
 
 static bool
@@ -219,6 +242,12 @@ on_start(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (upstream->detours) {
+		upstream->detour = detour_start(flow, on_detoured, upstream);
+		if (upstream->detour == NULL)
+			fail(upstream, REASON_OVERLOAD, "");
+		return;
+	}
 	if (address_is_set(&upstream->fixed)) {
 		dial_list(upstream, &upstream->fixed, 1);
 		return;
@@ -257,6 +286,7 @@ upstream_connect(struct flow *flow, enum upstream_kind kind,
 	upstream->kind = kind;
 	upstream->facts = judge_facts(flow);
 	stack_settings(flow->plane->run->stack, &upstream->facts, &settings);
+	upstream->detours = detour_is_due(flow, &settings);
 	if (!flow->by_name)
 		upstream->fixed = flow->wanted.address;
 	else if (settings.resolve != NULL)

@@ -1,6 +1,6 @@
 /*
  * upstream - a connection outside for one flow: resolved by us, dialled as
- * the policy allows, and verified where it is TLS.
+ * the policy allows or by the house's proxy, and verified where it is TLS.
  */
 #ifndef GATEWAY_FLOW_UPSTREAM_H
 #define GATEWAY_FLOW_UPSTREAM_H
@@ -35,7 +35,7 @@ struct upstream_result {
 	enum reason reason;
 	int fd;
 	struct stream *stream;
-	struct endpoint to;
+	struct endpoint to; /* not set behind the house's proxy */
 	const char *cause; /* borrowed for the call */
 };
 

@@ -16,6 +16,7 @@ static union {
 	struct order_tally tally;
 	struct order_swap swap;
 	struct order_lure lure;
+	struct order_via via;
 } message;
 
 int
@@ -53,6 +54,10 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		status = order_lure_read(body, &message.lure);
 		if (status == STATUS_OK)
 			order_lure_write(&message.lure, &out);
+	} else if (kind == 6) {
+		status = order_via_read(body, &message.via);
+		if (status == STATUS_OK)
+			order_via_write(&message.via, &out);
 	}
 	if (status != STATUS_OK)
 		return 0;

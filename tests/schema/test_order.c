@@ -21,10 +21,14 @@ every_order_is_read_as_it_was_written(void **state)
 	};
 	struct problem problem = { .text = "no policy", .cure = "give one" };
 	struct order_tally tally = { 1, 2, 3, 4, 5, UINT64_MAX };
+	struct order_via via = {
+		.host = "a.test", .port = 3128, .credential = "login"
+	};
 	struct order_layer layer_read;
 	struct order_begin begin_read;
 	struct problem problem_read;
 	struct order_tally tally_read;
+	struct order_via via_read;
 	struct cursor_writer out = cursor_writer_of(bytes, sizeof(bytes));
 
 	(void)state;
@@ -55,6 +59,13 @@ every_order_is_read_as_it_was_written(void **state)
 	    order_tally_read(cursor_of(bytes, out.used), &tally_read),
 	    STATUS_OK);
 	assert_memory_equal(&tally_read, &tally, sizeof(tally));
+	out.used = 0;
+	order_via_write(&via, &out);
+	assert_int_equal(
+	    order_via_read(cursor_of(bytes, out.used), &via_read), STATUS_OK);
+	assert_string_equal(via_read.host, via.host);
+	assert_int_equal(via_read.port, via.port);
+	assert_string_equal(via_read.credential, via.credential);
 }
 
 /* The result of reading so many bytes of an order. */
@@ -92,6 +103,14 @@ read_tally(struct cursor body)
 	return order_tally_read(body, &tally);
 }
 
+static int
+read_via(struct cursor body)
+{
+	struct order_via via;
+
+	return order_via_read(body, &via);
+}
+
 static void
 assert_whole_only(order_read *read, size_t length)
 {
@@ -107,6 +126,7 @@ an_order_cut_off_or_with_bytes_behind_is_refused(void **state)
 	struct order_layer layer = { .name = "a" };
 	struct order_begin begin = { .run = "a" };
 	struct problem problem = { .text = "a", .cure = "b" };
+	struct order_via via = { .host = "a", .port = 1 };
 	struct order_tally tally = { 0 };
 	struct cursor_writer out = cursor_writer_of(bytes, sizeof(bytes));
 
@@ -123,6 +143,26 @@ an_order_cut_off_or_with_bytes_behind_is_refused(void **state)
 	out.used = 0;
 	order_tally_write(&tally, &out);
 	assert_whole_only(read_tally, out.used);
+	out.used = 0;
+	order_via_write(&via, &out);
+	assert_whole_only(read_via, out.used);
+}
+
+static void
+a_proxy_without_a_host_or_a_port_is_refused(void **state)
+{
+	struct order_via via = { .host = "", .port = 1 };
+	struct cursor_writer out = cursor_writer_of(bytes, sizeof(bytes));
+
+	(void)state;
+	order_via_write(&via, &out);
+	assert_int_equal(
+	    read_via(cursor_of(bytes, out.used)), STATUS_MALFORMED);
+	via = (struct order_via){ .host = "a", .port = 0 };
+	out.used = 0;
+	order_via_write(&via, &out);
+	assert_int_equal(
+	    read_via(cursor_of(bytes, out.used)), STATUS_MALFORMED);
 }
 
 static void
@@ -159,6 +199,7 @@ main(void)
 		cmocka_unit_test(
 		    an_order_cut_off_or_with_bytes_behind_is_refused),
 		cmocka_unit_test(a_run_without_a_name_is_refused),
+		cmocka_unit_test(a_proxy_without_a_host_or_a_port_is_refused),
 		cmocka_unit_test(a_name_that_does_not_fit_is_refused),
 	};
 

@@ -18,7 +18,7 @@ import unittest
 BUILD = os.environ["EXEAT_BUILD"]
 WAIT = 30
 
-LAYER, BEGIN, STOP, SWAP = 0x0101, 0x0102, 0x0103, 0x0104
+LAYER, BEGIN, STOP, SWAP, VIA = 0x0101, 0x0102, 0x0103, 0x0104, 0x0106
 READY, FAILED, TALLY = 0x0181, 0x0182, 0x0183
 OFFER, TRUST = 0x0201, 0x0281
 ACCEPTED, STATE = 0x0381, 0x0382
@@ -36,6 +36,10 @@ def layer(name=b"a", text=POLICY):
 
 def begin(run=b"run-x"):
     return block(run) + bytes(range(16)) + b"\0"
+
+
+def via(host=b"proxy.test", port=3128):
+    return block(host) + struct.pack(">H", port) + block(b"")
 
 
 def offer(mode=0):
@@ -207,6 +211,14 @@ class Parent(unittest.TestCase):
             "begin without a layer": [(BEGIN, begin(), 0)],
             "begin twice": [(LAYER, layer(), 1), (BEGIN, begin(), 0),
                             (BEGIN, begin(), 0)],
+            "via cut": [(VIA, via()[:-1], 0)],
+            "via without a host": [(VIA, via(b""), 0)],
+            "via without a port": [(VIA, via(port=0), 0)],
+            "via of what is no host": [(VIA, via(b"a b"), 0)],
+            "via twice": [(VIA, via(), 0), (VIA, via(), 0)],
+            "via behind a layer": [(LAYER, layer(), 1), (VIA, via(), 0)],
+            "via behind begin": [(LAYER, layer(), 1), (BEGIN, begin(), 0),
+                                 (VIA, via(), 0)],
             "swap before begin": [(SWAP, block(b"a"), 0)],
             "stop with a body": [(STOP, b"x", 0)],
             "an empty packet's like": [(0, b"", 0)],
