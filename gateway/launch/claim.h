@@ -14,7 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
+
+struct remote;
 
 struct claim {
 	char path[LIMIT_CLAIM_PATH]; /* cut off where it is longer */
@@ -23,12 +24,13 @@ struct claim {
 	bool cut; /* there was more of it */
 };
 
-/* tid waits; path and argv are addresses in its memory. */
-void claim_read(pid_t tid, uint64_t path, uint64_t argv, struct claim *ret);
+/* path and argv are addresses in the memory of a process that waits. */
+void claim_read(
+    struct remote *remote, uint64_t path, uint64_t argv, struct claim *ret);
 
-/* Whether a command line as /proc has it can be what was claimed: the same
- * words, or those behind an interpreter's. */
-bool claim_matches(
-    const struct claim *claim, const char *cmdline, size_t length);
+/* Whether a process of this name and command line, as /proc has them, can be
+ * what was claimed: the same words, or those behind an interpreter's. */
+bool claim_matches(const struct claim *claim, const char *name,
+    const char *cmdline, size_t length);
 
 #endif

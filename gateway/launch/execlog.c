@@ -2,6 +2,8 @@
 
 #include "gateway/audit/sink.h"
 #include "gateway/launch/claim.h"
+#include "gateway/launch/kinship.h"
+#include "gateway/launch/remote.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proc/fd.h"
 #include "gateway/proc/loop.h"
@@ -10,6 +12,7 @@
 #include "schema/json.h"
 #include "schema/status.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
@@ -26,7 +29,8 @@
 #define EXECLOG_CONFIRM_US 20000 /* by then most are the new program */
 #define EXECLOG_FOLD_US 5000 /* one search along a PATH */
 #define EXECLOG_TICK_US 10000
-#define EXECLOG_PATIENCE 20 /* ticks for a parent's row to be numbered */
+#define EXECLOG_PATIENCE \
+	20 /* ticks for a parent's number, or an exec to be done */
 #define EXECLOG_LEVELS 8 /* shells between a program and who started it */
 #define EXECLOG_SENT 16 /* rows that a socket takes at once, 5 KiB each */
 #define EXECLOG_ARGV 1024 /* of a command line, in a row */
@@ -41,8 +45,7 @@
 struct program {
 	TAILQ_ENTRY(program) entry; /* among those that wait */
 	pid_t pid, parent;
-	uint64_t born; /* of the process, in ticks since the start */
-	int64_t at_us, wall_us;
+	int64_t at_us, wall_us, boot_us; /* one moment by three clocks */
 	int64_t seq; /* of its row; 0: not numbered yet */
 	int patience;
 	bool used, waits;
@@ -61,61 +64,17 @@ struct execlog {
 	struct sink *sink;
 	struct event *tick;
 	int proc;
+	struct kinship kinship;
 	uint64_t count;
 	struct listener listeners[LIMIT_GUESTS + 1];
 	TAILQ_HEAD(, program) waiting;
 	struct program programs[LIMIT_EXEC_PROGRAMS];
+	/* Of the notice that is answered now. */
+	struct remote remote;
+	struct claim claim;
 };
 
 /* ---- processes ---- */
-
-struct person {
-	pid_t parent;
-	uint64_t born, threads;
-};
-
-/* Fields of stat(5) behind the name, the state being the first. */
-enum {
-	STAT_PARENT = 1,
-	STAT_THREADS = 17,
-	STAT_BORN = 19
-};
-
-static bool
-look_at(int proc, pid_t pid, struct person *ret)
-{
-	char path[32], text[1024];
-	ON_SCOPE_EXIT(fd_done) int fd = -1;
-	uint64_t fields[STAT_BORN + 1] = { 0 };
-	struct cursor in, word;
-	const char *behind;
-	ssize_t got;
-
-	if (snprintf(path, sizeof(path), "%d/stat", pid) < 0)
-		return false;
-	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (got <= 0)
-		return false;
-	text[got] = '\0';
-	behind = strrchr(text, ')');
-	if (behind == NULL || behind[1] != ' ')
-		return false;
-	in = cursor_of_text(behind + 2);
-	for (int i = 0; i <= STAT_BORN; i++) {
-		if (!cursor_until(&in, ' ', &word))
-			return false;
-		if (i > 0 && i != STAT_PARENT && i != STAT_THREADS &&
-		    i != STAT_BORN)
-			continue;
-		if (i > 0 && !cursor_decimal(&word, UINT64_MAX, &fields[i]))
-			return false;
-	}
-	*ret = (struct person){ .parent = (pid_t)fields[STAT_PARENT],
-		.born = fields[STAT_BORN],
-		.threads = fields[STAT_THREADS] };
-	return true;
-}
 
 static struct program *
 find(struct execlog *log, pid_t pid)
@@ -159,13 +118,13 @@ parent_of(struct execlog *log, pid_t pid)
 {
 	for (int i = 0; i < EXECLOG_LEVELS && pid > 1; i++) {
 		struct program *program = find(log, pid);
-		struct person person;
+		struct kin kin;
 
 		if (program != NULL)
 			return program;
-		if (!look_at(log->proc, pid, &person))
+		if (!kinship_find(&log->kinship, pid, &kin))
 			return NULL;
-		pid = person.parent;
+		pid = kin.parent;
 	}
 	return NULL;
 }
@@ -182,31 +141,43 @@ on_accepted(struct sink_wait *wait, int64_t seq)
 	program->seq = seq > 0 ? seq : -1;
 }
 
-/* "confirmed", "differs" or "gone"; *ret_exe is what it is now, or empty. */
-static const char *
-confirm(const struct execlog *log, const struct program *program, char *ret_exe,
-    size_t size)
+enum execlog_state {
+	EXECLOG_CONFIRMED,
+	EXECLOG_DIFFERS, /* or not yet */
+	EXECLOG_GONE,
+	EXECLOG_STATE_COUNT
+};
+
+static const char *const state_names[] = {
+	[EXECLOG_CONFIRMED] = "confirmed",
+	[EXECLOG_DIFFERS] = "differs",
+	[EXECLOG_GONE] = "gone",
+};
+static_assert(
+    sizeof(state_names) / sizeof(state_names[0]) == EXECLOG_STATE_COUNT,
+    "each state has a name");
+
+static enum execlog_state
+confirm(const struct execlog *log, const struct program *program)
 {
 	char cmdline[LIMIT_CLAIM_BYTES];
-	struct person person;
+	struct life life;
 	size_t length;
 
-	ret_exe[0] = '\0';
-	if (!procfs_exe(log->proc, program->pid, ret_exe, size) ||
-	    !look_at(log->proc, program->pid, &person) ||
-	    person.born != program->born) {
-		ret_exe[0] = '\0';
-		return "gone";
-	}
+	/* A younger one only has its number. */
+	if (!kinship_life(&log->kinship, program->pid, &life) ||
+	    life.since_us > program->boot_us)
+		return EXECLOG_GONE;
 	length =
 	    procfs_cmdline(log->proc, program->pid, cmdline, sizeof(cmdline));
-	return claim_matches(&program->claim, cmdline, length) ? "confirmed"
-							       : "differs";
+	return claim_matches(&program->claim, life.name, cmdline, length)
+		   ? EXECLOG_CONFIRMED
+		   : EXECLOG_DIFFERS;
 }
 
 static bool
-write_detail(const struct program *program, const char *state, bool with_argv,
-    struct cursor_writer *out)
+write_detail(const struct program *program, enum execlog_state state,
+    bool with_argv, struct cursor_writer *out)
 {
 	char argv[EXECLOG_ARGV];
 	struct cursor_writer text = cursor_writer_of(argv, sizeof(argv) - 1);
@@ -218,7 +189,7 @@ write_detail(const struct program *program, const char *state, bool with_argv,
 	json_open(&j, NULL, '{');
 	json_number(&j, "pid", program->pid);
 	json_number(&j, "ppid", program->parent);
-	json_text(&j, "state", state);
+	json_text(&j, "state", state_names[state]);
 	json_text(&j, "claimed", program->claim.path);
 	if (with_argv)
 		json_text(&j, "argv", argv);
@@ -229,12 +200,14 @@ write_detail(const struct program *program, const char *state, bool with_argv,
 }
 
 static void
-put(struct execlog *log, struct program *program, int64_t parent_seq)
+put(struct execlog *log, struct program *program, enum execlog_state state,
+    int64_t parent_seq)
 {
 	unsigned char detail[LIMIT_EVENT_DETAIL];
 	struct cursor_writer out = cursor_writer_of(detail, sizeof(detail));
 	char exe[LIMIT_CLAIM_PATH];
-	const char *state = confirm(log, program, exe, sizeof(exe));
+	bool there = state != EXECLOG_GONE &&
+		     procfs_exe(log->proc, program->pid, exe, sizeof(exe));
 	struct event event = event_empty();
 
 	event.kind = EVENT_EXEC;
@@ -243,8 +216,7 @@ put(struct execlog *log, struct program *program, int64_t parent_seq)
 	event.wait = EVENT_WAIT_COMMIT;
 	event.ts_us = program->wall_us;
 	event.parent_seq = parent_seq > 0 ? parent_seq : -1;
-	event.object =
-	    cursor_of_text(exe[0] == '\0' ? program->claim.path : exe);
+	event.object = cursor_of_text(there ? exe : program->claim.path);
 	if (!write_detail(program, state, true, &out)) {
 		out = cursor_writer_of(detail, sizeof(detail));
 		(void)!write_detail(program, state, false, &out);
@@ -260,37 +232,47 @@ put(struct execlog *log, struct program *program, int64_t parent_seq)
 		program->seq = -1;
 }
 
-/* Its row, if its parent's has a number by now or is not to get one. */
+/* Its row, if it became what it claimed or is not to, and its parent's has a
+ * number by now or is not to get one. */
 static bool
 settle(struct execlog *log, struct program *program, bool at_once)
 {
 	const struct program *parent = parent_of(log, program->parent);
-	bool numbered = parent == NULL || (!parent->waits && parent->seq != 0);
+	enum execlog_state state = confirm(log, program);
+	bool waits = state == EXECLOG_DIFFERS ||
+		     (parent != NULL && (parent->waits || parent->seq == 0));
 
-	if (!at_once && !numbered && ++program->patience < EXECLOG_PATIENCE)
+	if (!at_once && waits && ++program->patience < EXECLOG_PATIENCE)
 		return false;
 	TAILQ_REMOVE(&log->waiting, program, entry);
 	program->waits = false;
-	put(log, program, parent == NULL ? -1 : parent->seq);
+	put(log, program, state, parent == NULL ? -1 : parent->seq);
 	return true;
+}
+
+/* Those that waited since before_us, the parents first. */
+static void
+settle_since(struct execlog *log, int64_t before_us)
+{
+	struct program *program = TAILQ_FIRST(&log->waiting);
+
+	while (program != NULL) {
+		struct program *next = TAILQ_NEXT(program, entry);
+
+		if (program->at_us <= before_us)
+			(void)settle(log, program, false);
+		program = next;
+	}
 }
 
 static void
 on_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct execlog *log = arg;
-	int64_t now = clock_monotonic_us();
-	struct program *program = TAILQ_FIRST(&log->waiting);
 
 	(void)fd;
 	(void)what;
-	while (program != NULL) {
-		struct program *next = TAILQ_NEXT(program, entry);
-
-		if (now - program->at_us >= EXECLOG_CONFIRM_US)
-			(void)settle(log, program, false);
-		program = next;
-	}
+	settle_since(log, clock_monotonic_us() - EXECLOG_CONFIRM_US);
 	if (TAILQ_EMPTY(&log->waiting))
 		(void)event_del(log->tick);
 }
@@ -308,8 +290,6 @@ is_search(const struct execlog *log, const struct program *program,
 	const struct claim *before = &program->claim;
 	bool same = before->length == claim->length &&
 		    memcmp(before->argv, claim->argv, claim->length) == 0;
-	char cmdline[LIMIT_CLAIM_BYTES];
-	size_t length;
 
 	if (now_us - program->at_us < EXECLOG_FOLD_US) {
 		/* Not worth a look: the caller is held all the while. */
@@ -317,24 +297,21 @@ is_search(const struct execlog *log, const struct program *program,
 			return true;
 	} else if (!same)
 		return false;
-	length =
-	    procfs_cmdline(log->proc, program->pid, cmdline, sizeof(cmdline));
-	return !claim_matches(before, cmdline, length);
+	return confirm(log, program) != EXECLOG_CONFIRMED;
 }
 
 static void
-keep(struct execlog *log, pid_t pid, const struct person *person,
-    const struct claim *claim)
+keep(struct execlog *log, const struct kin *kin, const struct claim *claim)
 {
 	static const struct timeval tick = { .tv_usec = EXECLOG_TICK_US };
 	int64_t now = clock_monotonic_us();
-	struct program *program = find(log, pid);
+	struct program *program = find(log, kin->pid);
 
 	if (program != NULL && program->waits &&
 	    !is_search(log, program, claim, now))
 		(void)settle(log, program, true);
 	if (program == NULL)
-		program = place_for(log, pid);
+		program = place_for(log, kin->pid);
 	/* More are on their way than anybody could read. */
 	if (program == NULL)
 		return;
@@ -342,11 +319,11 @@ keep(struct execlog *log, pid_t pid, const struct person *person,
 		TAILQ_REMOVE(&log->waiting, program, entry);
 	sink_forget(log->sink, &program->wait);
 	program->used = program->waits = true;
-	program->pid = pid;
-	program->parent = person->parent;
-	program->born = person->born;
+	program->pid = kin->pid;
+	program->parent = kin->parent;
 	program->at_us = now;
 	program->wall_us = clock_wall_us();
+	program->boot_us = clock_boottime_us();
 	program->seq = 0;
 	program->patience = 0;
 	program->claim = *claim;
@@ -375,6 +352,31 @@ is_deserted(int fd)
 	return poll(&now, 1, 0) == 1 && (now.revents & POLLHUP) != 0;
 }
 
+/* One that tries along a PATH is who it was a moment ago. */
+static bool
+find_caller(struct execlog *log, pid_t tid, struct kin *ret)
+{
+	const struct program *program = find(log, tid);
+
+	if (program == NULL || !program->waits ||
+	    clock_monotonic_us() - program->at_us >= EXECLOG_FOLD_US)
+		return kinship_find(&log->kinship, tid, ret);
+	*ret = (struct kin){ .pid = program->pid, .parent = program->parent };
+	return true;
+}
+
+/* What an empty path means: the file behind a descriptor. */
+static void
+name_descriptor(struct execlog *log, pid_t pid, uint64_t fd)
+{
+	char *path = log->claim.path;
+
+	if (path[0] == '\0' && fd <= INT32_MAX &&
+	    !procfs_descriptor(
+		log->proc, pid, (int)fd, path, sizeof(log->claim.path)))
+		path[0] = '\0';
+}
+
 static void
 on_notice(evutil_socket_t fd, short what, void *arg)
 {
@@ -384,9 +386,8 @@ on_notice(evutil_socket_t fd, short what, void *arg)
 	struct seccomp_notif_resp answer = {
 		.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE
 	};
-	struct person person = { .parent = 0 };
-	struct claim claim;
-	bool at, valid;
+	struct kin kin;
+	bool at, known;
 
 	(void)what;
 	if (ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &notice) != 0) {
@@ -396,16 +397,17 @@ on_notice(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	at = notice.data.nr == SYS_execveat;
-	valid = look_at(log->proc, (pid_t)notice.pid, &person);
-	claim_read((pid_t)notice.pid, notice.data.args[at ? 1 : 0],
-	    notice.data.args[at ? 2 : 1], &claim);
-	/* Only of one that still waits was it read. */
-	valid =
-	    ioctl(fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &notice.id) == 0 && valid;
+	known = find_caller(log, (pid_t)notice.pid, &kin);
+	remote_begin(&log->remote, (pid_t)notice.pid);
+	claim_read(&log->remote, notice.data.args[at ? 1 : 0],
+	    notice.data.args[at ? 2 : 1], &log->claim);
+	if (at && known)
+		name_descriptor(log, kin.pid, notice.data.args[0]);
 	answer.id = notice.id;
-	(void)ioctl(fd, SECCOMP_IOCTL_NOTIF_SEND, &answer);
-	if (valid)
-		keep(log, (pid_t)notice.pid, &person, &claim);
+	/* Only of one that still waited was it read, and only such a one can
+	 * be let go on. */
+	if (ioctl(fd, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0 && known)
+		keep(log, &kin, &log->claim);
 }
 
 int
@@ -445,11 +447,28 @@ execlog_new(struct loop *loop, int producer)
 	TAILQ_INIT(&log->waiting);
 	log->sink = sink_new(loop, producer);
 	log->proc = procfs_open();
+	log->kinship = kinship_of(log->proc);
 	log->tick = event_new(loop_base(loop), -1, EV_PERSIST, on_tick, log);
 	if (log->sink != NULL && log->proc >= 0 && log->tick != NULL)
 		return log;
 	(void)execlog_free(log);
 	return NULL;
+}
+
+/* Nothing runs any more: a row waits only for the number of its parent's. */
+static void
+settle_all(struct execlog *log)
+{
+	static const struct timeval tick = { .tv_usec = EXECLOG_TICK_US };
+
+	(void)event_add(log->tick, &tick);
+	settle_since(log, INT64_MAX);
+	while (!TAILQ_EMPTY(&log->waiting)) {
+		sink_flush(log->sink);
+		if (event_base_loop(loop_base(log->loop), EVLOOP_ONCE) != 0)
+			return;
+		settle_since(log, INT64_MAX);
+	}
 }
 
 /* What the socket has not taken yet; a writer that is stuck is not waited
@@ -483,6 +502,7 @@ execlog_free(struct execlog *log)
 		if (log->listeners[i].event != NULL)
 			drop_listener(&log->listeners[i]);
 	if (log->sink != NULL && log->tick != NULL) {
+		settle_all(log);
 		while (!TAILQ_EMPTY(&log->waiting))
 			(void)settle(log, TAILQ_FIRST(&log->waiting), true);
 		drain(log);

@@ -27,3 +27,9 @@ clock_monotonic_us(void)
 {
 	return microseconds(CLOCK_MONOTONIC);
 }
+
+int64_t
+clock_boottime_us(void)
+{
+	return microseconds(CLOCK_BOOTTIME);
+}

@@ -13,4 +13,8 @@
 int64_t clock_wall_us(void);
 int64_t clock_monotonic_us(void);
 
+/* As monotonic time, and what the machine slept is counted too: the time in
+ * which the kernel tells when a process began. */
+int64_t clock_boottime_us(void);
+
 #endif

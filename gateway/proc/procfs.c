@@ -177,15 +177,17 @@ procfs_holds_socket(int proc, pid_t pid, uint32_t inode, int *hint)
 	return found;
 }
 
-bool
-procfs_exe(int proc, pid_t pid, char *out, size_t size)
+/* Where a link of a process leads, without what the kernel says of a file
+ * that is gone. */
+static bool
+read_link(int proc, pid_t pid, const char *entry, char *out, size_t size)
 {
 	static const char deleted[] = " (deleted)";
 	char name[NAME_ROOM];
 	size_t length, tail = sizeof(deleted) - 1;
 	ssize_t got;
 
-	if (!print_name(name, pid, "exe"))
+	if (!print_name(name, pid, entry))
 		return false;
 	got = readlinkat(proc, name, out, size);
 	if (got <= 0 || (size_t)got >= size || out[0] != '/')
@@ -195,6 +197,22 @@ procfs_exe(int proc, pid_t pid, char *out, size_t size)
 		length -= tail;
 	out[length] = '\0';
 	return true;
+}
+
+bool
+procfs_exe(int proc, pid_t pid, char *out, size_t size)
+{
+	return read_link(proc, pid, "exe", out, size);
+}
+
+bool
+procfs_descriptor(int proc, pid_t pid, int fd, char *out, size_t size)
+{
+	char entry[NAME_ROOM];
+	int length = snprintf(entry, sizeof(entry), "fd/%d", fd);
+
+	return length > 0 && (size_t)length < sizeof(entry) &&
+	       read_link(proc, pid, entry, out, size);
 }
 
 int

@@ -37,6 +37,10 @@ bool procfs_holds_socket(int proc, pid_t pid, uint32_t inode, int *hint);
  */
 bool procfs_exe(int proc, pid_t pid, char *out, size_t size) MUST_CHECK;
 
+/* The path behind one of its descriptors, in the same way. */
+bool procfs_descriptor(int proc, pid_t pid, int fd, char *out, size_t size)
+    MUST_CHECK;
+
 /* The program's file, opened for reading; -1 and errno. */
 int procfs_open_exe(int proc, pid_t pid) MUST_CHECK;
 
