@@ -2,6 +2,7 @@
 
 #include "broker/mint_aws.h"
 #include "broker/mint_azure.h"
+#include "broker/mint_certificate.h"
 #include "broker/mint_gcp.h"
 #include "broker/mint_github.h"
 #include "broker/mint_oauth.h"
@@ -26,6 +27,7 @@ static const struct mint *const kinds[] = {
 	&mint_azure_federated,
 	&mint_vault,
 	&mint_sigv4,
+	&mint_client_certificate,
 };
 
 const struct mint *

@@ -232,7 +232,7 @@ struct opening {
 	const struct facts *facts;
 	struct best opener;
 	uint32_t target; /* of the opener's pattern */
-	bool all_private;
+	struct policy_opening found;
 };
 
 static void
@@ -251,17 +251,19 @@ weigh_opener(const struct rule *rule, uint32_t target, void *arg)
 	if (o->opener.rule == NULL || target > o->target) {
 		o->opener.rule = NULL;
 		o->target = target;
-		o->all_private = true;
+		o->found = (struct policy_opening){ .all_private = true };
 	}
 	if (target < o->target)
 		return;
-	o->all_private = o->all_private && rule->private_addresses;
+	o->found.all_private = o->found.all_private && rule->private_addresses;
+	if (rule->credential != NULL)
+		o->found.any_credential = true;
 	consider(&o->opener, rule, rank_of(rule, target, &match));
 }
 
 const struct rule *
-policy_opener(
-    const struct policy *policy, const struct facts *facts, bool *ret_private)
+policy_opener(const struct policy *policy, const struct facts *facts,
+    struct policy_opening *ret)
 {
 	struct opening opening = { .facts = facts };
 	struct verdict verdict;
@@ -270,6 +272,6 @@ policy_opener(
 	if (verdict.kind == VERDICT_DENY)
 		return NULL;
 	index_find(policy_index(policy), facts, weigh_opener, &opening);
-	*ret_private = opening.all_private;
+	*ret = opening.found;
 	return opening.opener.rule;
 }

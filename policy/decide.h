@@ -39,12 +39,20 @@ void policy_decide(const struct policy *policy, const struct facts *facts,
     decide_step *step, void *arg, struct verdict *ret);
 
 /*
+ * What all rules of a host together say of a connection to it, which is made
+ * before all is known of its requests.
+ */
+struct policy_opening {
+	bool all_private; /* every one allows addresses that are not public */
+	bool any_credential; /* one names a credential */
+};
+
+/*
  * The allow rule that would open the connection of an attempt which nothing
  * denies for certain: the most specific one that matches or still may.  NULL
- * when there is none.  *ret_private says whether every such rule allows
- * addresses that are not public: a connection is made before all is known.
+ * when there is none.  *ret is about every such rule.
  */
-const struct rule *policy_opener(
-    const struct policy *policy, const struct facts *facts, bool *ret_private);
+const struct rule *policy_opener(const struct policy *policy,
+    const struct facts *facts, struct policy_opening *ret);
 
 #endif

@@ -171,21 +171,23 @@ stack_settings(const struct stack *stack, const struct facts *facts,
 	if (stack->observes)
 		asked = connection_of(facts);
 	for (size_t i = 0; i < stack->count; i++) {
-		bool all_private = false;
+		struct policy_opening opening = { .all_private = false };
 		const struct rule *rule =
-		    policy_opener(stack->layers[i], &asked, &all_private);
+		    policy_opener(stack->layers[i], &asked, &opening);
 
 		if (rule == NULL) {
 			settings = (struct stack_settings){ 0 };
 			break;
 		}
 		/* A literal is reached by a rule that names its address. */
-		if (facts->by_name && !all_private)
+		if (facts->by_name && !opening.all_private)
 			settings.private_addresses = false;
 		if (address_is_set(&rule->resolve))
 			settings.resolve = &rule->resolve;
 		if (rule->upstream_ca != NULL)
 			settings.upstream_ca = rule->upstream_ca;
+		if (opening.any_credential)
+			settings.may_lend = true;
 	}
 	*ret = settings;
 }
@@ -209,14 +211,14 @@ every_layer_opens(const struct stack *stack, const struct facts *facts,
     const struct address *address)
 {
 	for (size_t i = 0; i < stack->count; i++) {
-		bool all_private = false;
+		struct policy_opening opening = { .all_private = false };
 		const struct rule *rule =
-		    policy_opener(stack->layers[i], facts, &all_private);
+		    policy_opener(stack->layers[i], facts, &opening);
 
 		if (rule == NULL)
 			return false;
 		/* A literal was found by a rule that names its address. */
-		if (facts->by_name && !all_private &&
+		if (facts->by_name && !opening.all_private &&
 		    !address_equals(&rule->resolve, address))
 			return false;
 	}

@@ -55,6 +55,7 @@ struct stack_settings {
 	bool private_addresses;
 	const struct address *resolve;
 	const char *upstream_ca; /* PEM text */
+	bool may_lend; /* a request over it may be lent a credential */
 };
 void stack_settings(const struct stack *stack, const struct facts *facts,
     struct stack_settings *ret);

@@ -14,6 +14,12 @@ grant_done(struct grant *grant)
 	grant->count = 0;
 }
 
+bool
+grant_place_is_sent(enum grant_place place)
+{
+	return place == GRANT_HEADER || place == GRANT_QUERY;
+}
+
 static int
 check_field(const struct grant *grant, enum grant_place place, const char *name,
     const struct secret *value)
@@ -24,9 +30,9 @@ check_field(const struct grant *grant, enum grant_place place, const char *name,
 		return STATUS_FULL;
 	if (strlen(name) > LIMIT_GRANT_FIELD_NAME)
 		return STATUS_TOO_LONG;
-	/* A signing key is bytes; everything else stands in a head. */
+	/* A key is bytes, or lines; everything else stands in a head. */
 	if (name[0] == '\0' ||
-	    (place != GRANT_SIGNING && !secret_is_text(value)))
+	    (grant_place_is_sent(place) && !secret_is_text(value)))
 		return STATUS_MALFORMED;
 	return STATUS_OK;
 }

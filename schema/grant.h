@@ -32,6 +32,7 @@ enum grant_place {
 	GRANT_HEADER, /* field name to value, whatever stood there before */
 	GRANT_QUERY, /* key to value, in the same way */
 	GRANT_SIGNING, /* a key to sign with, never sent: see the kind */
+	GRANT_CERTIFICATE, /* PEM with its key: who we are under TLS */
 	GRANT_PLACE_COUNT
 };
 
@@ -54,6 +55,9 @@ struct grant_refusal {
 	uint32_t number;
 	char text[LIMIT_GRANT_TEXT + 1];
 };
+
+/* Whether the value itself goes out with a request. */
+bool grant_place_is_sent(enum grant_place place);
 
 /* Wipes and frees what it owns. */
 void grant_done(struct grant *grant);

@@ -8,6 +8,7 @@
 #ifndef GATEWAY_FLOW_CARRIER_H
 #define GATEWAY_FLOW_CARRIER_H
 
+#include "gateway/flow/badge.h"
 #include "gateway/proto/message.h"
 #include "schema/address.h"
 #include "schema/hostname.h"
@@ -33,6 +34,7 @@ struct carrier_key {
 	uint16_t port;
 	bool clear_h2; /* HTTP/2 without TLS: both ends know */
 	const struct outside *trust; /* NULL: in the clear */
+	struct badge badge; /* who we are there */
 };
 
 /* What a request wants of a connection. */

@@ -124,6 +124,7 @@ matches(const struct carrier_key *a, const struct carrier_key *b)
 	return a->port == b->port && a->trust == b->trust &&
 	       a->clear_h2 == b->clear_h2 &&
 	       hostname_equals(&a->name, &b->name) &&
+	       badge_equals(&a->badge, &b->badge) &&
 	       address_equals(&a->literal, &b->literal);
 }
 
@@ -161,6 +162,21 @@ carriers_find(struct carriers *carriers, const struct carrier_key *key,
 	    carrier, &carriers->loose, carrier_list, next_resting)
 	if (may_serve(carrier, key, flow, need))
 		return carrier;
+	return NULL;
+}
+
+struct carrier *
+carriers_find_badged(struct carriers *carriers, const struct carrier_key *key)
+{
+	struct carrier *carrier;
+
+	TAILQ_FOREACH(carrier, &carriers->all, next) {
+		struct carrier_key badged = *key;
+
+		badged.badge = carrier->key.badge;
+		if (!carrier->retired && matches(&carrier->key, &badged))
+			return carrier;
+	}
 	return NULL;
 }
 

@@ -48,6 +48,10 @@ struct carrier *carriers_find(struct carriers *carriers,
     const struct carrier_key *key, const struct flow *flow,
     enum carrier_need need) MUST_CHECK;
 
+/* One that is like it but for its badge, whoever holds it; or NULL. */
+struct carrier *carriers_find_badged(
+    struct carriers *carriers, const struct carrier_key *key) MUST_CHECK;
+
 /* Nobody but this flow may have it while it rests; for HTTP/1.1. */
 void carriers_hold(struct carrier *carrier, struct flow *flow);
 

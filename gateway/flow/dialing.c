@@ -2,10 +2,13 @@
 
 #include "gateway/flow/carriers.h"
 #include "gateway/flow/flow.h"
+#include "gateway/flow/judge.h"
 #include "gateway/flow/record.h"
 #include "gateway/flow/supply.h"
 #include "gateway/flow/upstream.h"
 #include "gateway/proc/log.h"
+#include "gateway/run/run.h"
+#include "policy/stack.h"
 #include "schema/status.h"
 
 #include <stdio.h>
@@ -91,6 +94,24 @@ reserve(struct dialing *dialing)
 	return true;
 }
 
+/*
+ * A server that wants a certificate from everybody does not talk to us before
+ * a request is here whose rule names one.  Then its requests are told what is
+ * wrong, should it have been something else.
+ */
+static bool
+may_want_certificate(const struct flow *flow, enum reason reason)
+{
+	struct facts facts = judge_facts(flow);
+	struct stack_settings settings;
+
+	if (!is_intercepted(flow) || flow->plane->grants == NULL ||
+	    (reason != REASON_UPSTREAM_TLS && reason != REASON_UPSTREAM_RESET))
+		return false;
+	stack_settings(flow->plane->run->stack, &facts, &settings);
+	return settings.may_lend;
+}
+
 static void
 on_connected(const struct upstream_result *result, void *arg)
 {
@@ -99,6 +120,11 @@ on_connected(const struct upstream_result *result, void *arg)
 
 	dialing->upstream = NULL;
 	flow->upstream = result->to;
+	if (may_want_certificate(flow, result->reason)) {
+		dialing->connected = true;
+		go_on(dialing);
+		return;
+	}
 	if (result->reason != REASON_NONE) {
 		if (snprintf(flow->cause, sizeof(flow->cause), "%s",
 			result->cause) < 0)
@@ -119,6 +145,7 @@ void
 dialing_enter(struct flow *flow)
 {
 	struct dialing *dialing = calloc(1, sizeof(*dialing));
+	struct upstream_wish wish = { .badge = NULL };
 
 	if (dialing == NULL) {
 		flow_refuse(flow, REASON_OVERLOAD);
@@ -135,9 +162,10 @@ dialing_enter(struct flow *flow)
 	dialing->waits_for_row = true;
 	if (reserve(dialing))
 		return;
-	dialing->upstream = upstream_connect(flow,
-	    is_intercepted(flow) ? upstream_kind(flow, false) : UPSTREAM_CLEAR,
-	    on_connected, dialing);
+	wish.kind =
+	    is_intercepted(flow) ? upstream_kind(flow, false) : UPSTREAM_CLEAR;
+	dialing->upstream =
+	    upstream_connect(flow, &wish, on_connected, dialing);
 	if (dialing->upstream == NULL)
 		flow_refuse(flow, REASON_OVERLOAD);
 }

@@ -84,7 +84,7 @@ echo_new(const struct grant *grant, enum rule_echo mode, int *ret_status)
 	size_t count = 0;
 
 	for (size_t i = 0; i < grant->count; i++)
-		if (grant->fields[i].place != GRANT_SIGNING)
+		if (grant_place_is_sent(grant->fields[i].place))
 			add(list, &count, key_of(&grant->fields[i]));
 	*ret_status = STATUS_OK;
 	if (count == 0)

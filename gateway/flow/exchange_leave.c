@@ -144,9 +144,10 @@ static void
 find_client(struct exchange *exchange)
 {
 	struct flow *flow = exchange->flow;
-	struct leg *client = flow->own_leg == NULL
-				 ? supply_find(flow, exchange->request)
-				 : flow->own_leg(flow);
+	struct leg *client =
+	    flow->own_leg == NULL
+		? supply_find(flow, exchange->request, &exchange->loan)
+		: flow->own_leg(flow);
 
 	if (flow->own_leg != NULL && client == NULL) {
 		exchange->failed = REASON_OVERLOAD;
@@ -162,8 +163,8 @@ find_client(struct exchange *exchange)
 	exchange->reused = false;
 	exchange->cause[0] = '\0';
 	exchange->supply.on_done = on_supplied;
-	if (!supply_connect(
-		&exchange->supply, exchange->flow, exchange->request))
+	if (!supply_connect(&exchange->supply, exchange->flow,
+		exchange->request, &exchange->loan))
 		fail_to_connect(exchange, REASON_OVERLOAD);
 }
 

@@ -2,6 +2,7 @@
 
 #include "gateway/flow/carriers.h"
 #include "gateway/flow/flow.h"
+#include "gateway/flow/grants.h"
 #include "gateway/flow/judge.h"
 #include "gateway/flow/leg.h"
 #include "gateway/flow/trusts.h"
@@ -32,9 +33,10 @@ trust_of(struct flow *flow)
 
 /* False when nobody can tell who would have to answer. */
 static bool
-key_of(struct flow *flow, struct carrier_key *ret)
+key_of(struct flow *flow, const struct badge *badge, struct carrier_key *ret)
 {
 	*ret = (struct carrier_key){ .port = flow->wanted.port,
+		.badge = *badge,
 		.clear_h2 = flow->protocol == SNIFF_HTTP2 };
 	if (flow->by_name) {
 		ret->name = flow->host;
@@ -65,15 +67,16 @@ hold(struct flow *flow, struct carrier *carrier)
 		carriers_hold(carrier, flow);
 }
 
-struct leg *
-supply_find(struct flow *flow, const struct request *request)
+static struct leg *
+find(
+    struct flow *flow, const struct request *request, const struct badge *badge)
 {
 	struct carriers *carriers = flow->plane->carriers;
 	struct carrier_key key;
 	struct carrier *carrier;
 	struct leg *leg;
 
-	if (!key_of(flow, &key))
+	if (!key_of(flow, badge, &key))
 		return NULL;
 	/* One that proves dead is gone from the list. */
 	while ((carrier = carriers_find(
@@ -88,24 +91,36 @@ supply_find(struct flow *flow, const struct request *request)
 	return NULL;
 }
 
+struct leg *
+supply_find(struct flow *flow, const struct request *request,
+    const struct grants_loan *loan)
+{
+	struct badge badge = badge_of(loan);
+
+	return find(flow, request, &badge);
+}
+
+static const struct badge no_badge;
+
 struct carrier *
 supply_reserve(struct flow *flow)
 {
 	struct carrier_key key;
 	struct carrier *carrier;
 
-	if (!key_of(flow, &key))
+	if (!key_of(flow, &no_badge, &key))
 		return NULL;
 	carrier = carriers_find(flow->plane->carriers, &key, flow, CARRIER_ANY);
 	if (carrier == NULL)
-		return NULL;
+		return carriers_find_badged(flow->plane->carriers, &key);
 	hold(flow, carrier);
 	flow->upstream = carrier->to;
 	return carrier;
 }
 
-struct carrier *
-supply_take(struct flow *flow, const struct upstream_result *result)
+static struct carrier *
+take(struct flow *flow, const struct upstream_result *result,
+    const struct badge *badge)
 {
 	struct stream *stream = result->stream;
 	struct carrier_key key;
@@ -117,7 +132,7 @@ supply_take(struct flow *flow, const struct upstream_result *result)
 		(void)close(result->fd);
 		return NULL;
 	}
-	if (!key_of(flow, &key)) {
+	if (!key_of(flow, badge, &key)) {
 		stream_free(stream);
 		return NULL;
 	}
@@ -126,6 +141,12 @@ supply_take(struct flow *flow, const struct upstream_result *result)
 	if (carrier != NULL)
 		hold(flow, carrier);
 	return carrier;
+}
+
+struct carrier *
+supply_take(struct flow *flow, const struct upstream_result *result)
+{
+	return take(flow, result, &no_badge);
 }
 
 static void
@@ -144,7 +165,7 @@ on_connected(const struct upstream_result *result, void *arg)
 	 */
 	if (result->reason != REASON_NONE &&
 	    need_of(supply->request) == CARRIER_SWITCH)
-		leg = supply_find(flow, supply->request);
+		leg = find(flow, supply->request, &supply->badge);
 	if (leg != NULL) {
 		supply->on_done(supply, leg, REASON_NONE, "");
 		return;
@@ -153,7 +174,7 @@ on_connected(const struct upstream_result *result, void *arg)
 		supply->on_done(supply, NULL, result->reason, result->cause);
 		return;
 	}
-	carrier = supply_take(flow, result);
+	carrier = take(flow, result, &supply->badge);
 	if (carrier != NULL)
 		leg = carrier->ops->open(carrier, supply->request);
 	supply->on_done(
@@ -161,14 +182,19 @@ on_connected(const struct upstream_result *result, void *arg)
 }
 
 bool
-supply_connect(
-    struct supply *supply, struct flow *flow, const struct request *request)
+supply_connect(struct supply *supply, struct flow *flow,
+    const struct request *request, const struct grants_loan *loan)
 {
+	struct upstream_wish wish = { .kind = upstream_kind(
+					  flow, request->upgrade.left > 0),
+		.badge = &supply->badge,
+		.text = badge_text(loan) };
+
 	supply->flow = flow;
 	supply->request = request;
-	supply->connecting = upstream_connect(flow,
-	    upstream_kind(flow, request->upgrade.left > 0), on_connected,
-	    supply);
+	supply->badge = badge_of(loan);
+	supply->connecting =
+	    upstream_connect(flow, &wish, on_connected, supply);
 	return supply->connecting != NULL;
 }
 

@@ -1,5 +1,6 @@
 #include "gateway/flow/upstream.h"
 
+#include "gateway/flow/badge.h"
 #include "gateway/flow/detour.h"
 #include "gateway/flow/flow.h"
 #include "gateway/flow/judge.h"
@@ -11,6 +12,7 @@
 #include "gateway/tls/stream.h"
 #include "policy/stack.h"
 #include "schema/problem.h"
+#include "schema/secret.h"
 #include "schema/status.h"
 
 #include <event2/event.h>
@@ -31,6 +33,8 @@ struct upstream {
 	struct detour *detour;
 	struct stream *stream;
 	struct event *ready; /* of the stream's socket, or for the next tick */
+	char *who; /* its name and grant, for the sessions; or NULL */
+	struct secret *certificate; /* until it is presented; or NULL */
 	struct endpoint to; /* not set behind the house's proxy */
 	struct facts facts;
 	struct address fixed; /* of a rule's "resolve", or the literal */
@@ -46,6 +50,8 @@ release(struct upstream *upstream)
 	if (upstream->ready != NULL)
 		event_free(upstream->ready);
 	stream_free(upstream->stream);
+	secret_free(upstream->certificate);
+	free(upstream->who);
 	free(upstream);
 }
 
@@ -137,11 +143,15 @@ begin_tls(struct upstream *upstream, int fd)
 	struct outside *outside;
 
 	order.host = expected_host(flow, literal);
+	order.who = upstream->who;
+	if (upstream->certificate != NULL)
+		order.certificate = secret_bytes(upstream->certificate);
 	stack_settings(flow->plane->run->stack, &upstream->facts, &settings);
 	outside =
 	    trusts_get(flow->plane->trusts, settings.upstream_ca, &problem);
 	if (outside != NULL)
 		upstream->stream = outside_connect(outside, &order, &problem);
+	secret_free(STEAL(upstream->certificate));
 	if (upstream->stream == NULL) {
 		(void)close(fd);
 		fail(upstream, REASON_UPSTREAM_TLS, problem.text);
@@ -271,19 +281,26 @@ upstream_kind(const struct flow *flow, bool http1_only)
 						    : UPSTREAM_TLS_HTTP1;
 }
 
-struct upstream *
-upstream_connect(struct flow *flow, enum upstream_kind kind,
-    upstream_call *on_done, void *arg)
+/* Its own copy: what was lent may be given back before it is needed. */
+static bool
+take_badge(struct upstream *upstream, const struct upstream_wish *wish)
 {
-	struct upstream *upstream = calloc(1, sizeof(*upstream));
+	if (wish->badge == NULL || badge_is_none(wish->badge))
+		return true;
+	upstream->certificate = secret_new(wish->text);
+	if (asprintf(&upstream->who, "%s %u %llu", wish->badge->credential,
+		(unsigned)wish->badge->slot,
+		(unsigned long long)wish->badge->generation) < 0)
+		upstream->who = NULL;
+	return upstream->certificate != NULL && upstream->who != NULL;
+}
+
+static void
+find_way(struct upstream *upstream)
+{
+	const struct flow *flow = upstream->flow;
 	struct stack_settings settings;
 
-	if (upstream == NULL)
-		return NULL;
-	upstream->flow = flow;
-	upstream->on_done = on_done;
-	upstream->arg = arg;
-	upstream->kind = kind;
 	upstream->facts = judge_facts(flow);
 	stack_settings(flow->plane->run->stack, &upstream->facts, &settings);
 	upstream->detours = detour_is_due(flow, &settings);
@@ -291,10 +308,25 @@ upstream_connect(struct flow *flow, enum upstream_kind kind,
 		upstream->fixed = flow->wanted.address;
 	else if (settings.resolve != NULL)
 		upstream->fixed = *settings.resolve;
+}
+
+struct upstream *
+upstream_connect(struct flow *flow, const struct upstream_wish *wish,
+    upstream_call *on_done, void *arg)
+{
+	struct upstream *upstream = calloc(1, sizeof(*upstream));
+
+	if (upstream == NULL)
+		return NULL;
+	upstream->flow = flow;
+	upstream->on_done = on_done;
+	upstream->arg = arg;
+	upstream->kind = wish->kind;
+	find_way(upstream);
 	upstream->ready =
 	    event_new(loop_base(flow->plane->loop), -1, 0, on_start, upstream);
-	if (upstream->ready == NULL) {
-		free(upstream);
+	if (upstream->ready == NULL || !take_badge(upstream, wish)) {
+		release(upstream);
 		return NULL;
 	}
 	event_active(upstream->ready, EV_TIMEOUT, 0);

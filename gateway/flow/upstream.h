@@ -7,10 +7,12 @@
 
 #include "schema/address.h"
 #include "schema/attr.h"
+#include "schema/cursor.h"
 #include "schema/reason.h"
 
 #include <stdbool.h>
 
+struct badge;
 struct flow;
 struct stream;
 struct upstream;
@@ -41,12 +43,21 @@ struct upstream_result {
 
 typedef void upstream_call(const struct upstream_result *result, void *arg);
 
+/* What a connection is to be. */
+struct upstream_wish {
+	enum upstream_kind kind;
+	/* Presented where a server asks, with its text, copied; or NULL. */
+	const struct badge *badge;
+	struct cursor text;
+};
+
 /*
  * Calls on_done once and never before it has returned; the handle is gone by
  * then.  NULL when there is no memory.
  */
-struct upstream *upstream_connect(struct flow *flow, enum upstream_kind kind,
-    upstream_call *on_done, void *arg) MUST_CHECK;
+struct upstream *upstream_connect(struct flow *flow,
+    const struct upstream_wish *wish, upstream_call *on_done, void *arg)
+    MUST_CHECK;
 
 /* The call will not come.  Takes NULL. */
 void upstream_cancel(struct upstream *upstream);

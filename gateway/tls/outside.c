@@ -2,6 +2,7 @@
 
 #include "gateway/net/pool.h"
 #include "gateway/tls/alpn.h"
+#include "gateway/tls/clientcert.h"
 #include "gateway/tls/session_cache.h"
 #include "gateway/tls/stream.h"
 #include "gateway/tls/tlserr.h"
@@ -237,9 +238,29 @@ peer_of(const struct outside_order *order)
 {
 	char *peer;
 
-	if (asprintf(&peer, "%s %u", order->host, (unsigned)order->port) < 0)
+	if (asprintf(&peer, "%s %u %s", order->host, (unsigned)order->port,
+		order->who == NULL ? "" : order->who) < 0)
 		return NULL;
 	return peer;
+}
+
+/* The session, with what it presents; NULL: *reterr tells why. */
+static SSL *
+make_session(struct outside *outside, const struct outside_order *order,
+    char *peer, struct problem *reterr)
+{
+	SSL *ssl = outside_session(outside, order, peer);
+
+	if (ssl == NULL) {
+		(void)tlserr_take(reterr, "cannot begin TLS with the server");
+		return NULL;
+	}
+	if (order->certificate.left > 0 &&
+	    clientcert_present(ssl, order->certificate, reterr) != STATUS_OK) {
+		SSL_free(ssl);
+		return NULL;
+	}
+	return ssl;
 }
 
 struct stream *
@@ -255,12 +276,18 @@ outside_connect(struct outside *outside, const struct outside_order *order,
 		return NULL;
 	tlserr_clear();
 	made.own = peer_of(order);
-	if (made.own != NULL)
-		made.ssl = outside_session(outside, order, made.own);
-	if (made.ssl != NULL)
+	if (made.own == NULL) {
+		(void)problem_set(reterr, "no memory for TLS");
+		return NULL;
+	}
+	made.ssl = make_session(outside, order, made.own, reterr);
+	if (made.ssl != NULL) {
 		stream = stream_of_session(&made);
+		if (stream == NULL)
+			(void)tlserr_take(
+			    reterr, "cannot begin TLS with the server");
+	}
 	if (stream == NULL) {
-		(void)tlserr_take(reterr, "cannot begin TLS with the server");
 		SSL_free(made.ssl);
 		free(made.own);
 	}

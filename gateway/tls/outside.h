@@ -41,6 +41,12 @@ struct outside_order {
 	const char *host; /* canonical name, or the text of an address */
 	uint16_t port; /* tells sessions apart */
 	const char *const *alpn; /* offered, best first, NULL behind; or NULL */
+	/*
+	 * What is presented where the server asks for it: see clientcert; or
+	 * empty.  who tells sessions with different ones apart.
+	 */
+	struct cursor certificate;
+	const char *who;
 	int fd;
 };
 

@@ -126,15 +126,15 @@ on_connect(evutil_socket_t fd, short what, void *arg)
 }
 
 struct upstream *
-upstream_connect(struct flow *flow, enum upstream_kind kind,
+upstream_connect(struct flow *flow, const struct upstream_wish *wish,
     upstream_call *on_done, void *arg)
 {
 	struct upstream *upstream = calloc(1, sizeof(*upstream));
 
 	assert(upstream != NULL);
-	*upstream = (struct upstream){
-		.on_done = on_done, .arg = arg, .tls = kind != UPSTREAM_CLEAR
-	};
+	*upstream = (struct upstream){ .on_done = on_done,
+		.arg = arg,
+		.tls = wish->kind != UPSTREAM_CLEAR };
 	upstream->ready = event_new(
 	    loop_base(flow->plane->loop), -1, 0, on_connect, upstream);
 	assert(upstream->ready != NULL);

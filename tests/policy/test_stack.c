@@ -254,6 +254,26 @@ settings_come_from_the_most_specific_rule_that_may_pass(void **state)
 	stack_unref(stack);
 }
 
+/* What a connection carries is known later: any rule of its host counts. */
+static void
+a_connection_may_be_lent_what_a_rule_of_its_host_names(void **state)
+{
+	struct stack *stack =
+	    stack_of(RULES("{\"id\": \"p\", \"host\": [\"a.test\"]},"
+			   "{\"id\": \"c\", \"host\": [\"a.test\"], "
+			   "\"path\": [\"/x/**\"], \"credential\": \"k\"},"
+			   "{\"id\": \"s\", \"host\": [\"b.test\"]}"),
+		NULL);
+	struct stack_settings settings;
+
+	(void)state;
+	stack_settings(stack, ask("@connect https://a.test/"), &settings);
+	assert_true(settings.may_lend);
+	stack_settings(stack, ask("@connect https://b.test/"), &settings);
+	assert_false(settings.may_lend);
+	stack_unref(stack);
+}
+
 static void
 an_address_to_use_needs_no_other_word(void **state)
 {
@@ -504,6 +524,8 @@ main(void)
 		cmocka_unit_test(a_name_is_no_way_round_a_denied_address),
 		cmocka_unit_test(
 		    settings_come_from_the_most_specific_rule_that_may_pass),
+		cmocka_unit_test(
+		    a_connection_may_be_lent_what_a_rule_of_its_host_names),
 		cmocka_unit_test(an_address_to_use_needs_no_other_word),
 		cmocka_unit_test(ports_are_those_that_some_rule_opens),
 		cmocka_unit_test(a_stack_lives_as_long_as_its_last_reference),

@@ -111,6 +111,22 @@ a_key_to_sign_with_is_never_sent(void **state)
 	grant_done(&grant);
 }
 
+/* The connection shows it, and no field may. */
+static void
+a_certificate_stands_in_no_field(void **state)
+{
+	struct request head = request_with("authorization", "mine"), out;
+	struct grant grant =
+	    grant_of(GRANT_CERTIFICATE, "certificate", "line\nline\n");
+
+	(void)state;
+	assert_int_equal(inject_request(&head, &grant, &room, &out), STATUS_OK);
+	assert_int_equal(header_count(&out.header, "authorization"), 0);
+	assert_int_equal(out.header.count, 1);
+	assert_false(out.has_query);
+	grant_done(&grant);
+}
+
 static void
 what_has_no_room_is_refused(void **state)
 {
@@ -134,6 +150,7 @@ main(void)
 		cmocka_unit_test(what_the_sandbox_sent_goes_and_ours_stands),
 		cmocka_unit_test(a_key_of_the_query_is_set_once),
 		cmocka_unit_test(a_key_to_sign_with_is_never_sent),
+		cmocka_unit_test(a_certificate_stands_in_no_field),
 		cmocka_unit_test(what_has_no_room_is_refused),
 	};
 
