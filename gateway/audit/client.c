@@ -2,6 +2,7 @@
 
 #include "gateway/audit/errands.h"
 #include "gateway/audit/load.h"
+#include "gateway/audit/producer.h"
 #include "gateway/audit/store.h"
 #include "gateway/audit/writer.h"
 #include "gateway/proc/channel.h"
@@ -10,7 +11,6 @@
 #include "gateway/proc/loop.h"
 #include "schema/status.h"
 
-#include <assert.h>
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +18,11 @@
 
 struct client;
 
-/* One channel of a run; the parent's own is the first. */
-struct producer {
-	struct writer_source source;
+/* One channel of a run beside its parent's own. */
+struct sibling {
+	struct producer producer;
 	struct client *client;
-	LIST_ENTRY(producer) entry;
-	enum event_role role;
-	uint64_t number; /* of its last row */
-	bool bad; /* it has broken its contract, and that was told */
+	LIST_ENTRY(sibling) entry;
 };
 
 enum client_state {
@@ -38,16 +35,16 @@ enum client_state {
 struct client {
 	struct clients *clients;
 	LIST_ENTRY(client) entry;
+	struct producer_run rows;
 	struct producer parent;
-	LIST_HEAD(, producer) producers; /* without the parent */
-	size_t producer_count, layer_count;
+	LIST_HEAD(, sibling) siblings; /* without the parent */
+	size_t sibling_count, layer_count;
 	enum client_state state;
 	struct store_run run;
 	unsigned char detail[LIMIT_EVENT_DETAIL]; /* of the run */
 	unsigned char end_detail[LIMIT_EVENT_DETAIL];
 	int64_t started_us, ended_us, first_seq;
 	struct event_end end;
-	uint64_t requests, refused;
 	struct writer_op start, finish;
 	struct errand *errand; /* that is not answered yet, or NULL */
 	struct event *timer; /* until the producers must have left */
@@ -63,39 +60,40 @@ struct clients {
 	void *arg;
 };
 
-static const char *const role_names[] = {
-	[EVENT_ROLE_PARENT] = "parent",
-	[EVENT_ROLE_GATEWAY] = "gateway",
-	[EVENT_ROLE_LAUNCHER] = "launcher",
-	[EVENT_ROLE_BROKER] = "broker",
-};
+/* One that cannot be told has gone, or does not listen. */
+static void
+tell_parent(struct client *client, const struct cursor_writer *packet)
+{
+	struct channel *channel = client->parent.source.channel;
 
-static_assert(sizeof(role_names) / sizeof(role_names[0]) == EVENT_ROLE_COUNT,
-    "every role has a name");
+	if (channel != NULL &&
+	    channel_send(channel, packet, NULL, 0) != STATUS_OK)
+		channel_end(channel, STATUS_CLOSED);
+}
 
 /* ---- the end of a run ---- */
 
 static void
-drop_producer(struct producer *producer)
+drop_sibling(struct sibling *sibling)
 {
-	LIST_REMOVE(producer, entry);
-	writer_leave(&producer->source);
-	channel_free(producer->source.channel);
-	producer->client->producer_count--;
-	free(producer);
+	LIST_REMOVE(sibling, entry);
+	writer_leave(&sibling->producer.source);
+	channel_free(sibling->producer.source.channel);
+	sibling->client->sibling_count--;
+	free(sibling);
 }
 
 static void
-drop_producers(struct client *client)
+drop_siblings(struct client *client)
 {
-	while (!LIST_EMPTY(&client->producers))
-		drop_producer(LIST_FIRST(&client->producers));
+	while (!LIST_EMPTY(&client->siblings))
+		drop_sibling(LIST_FIRST(&client->siblings));
 }
 
 static void
 client_free(struct client *client)
 {
-	drop_producers(client);
+	drop_siblings(client);
 	if (client->errand != NULL)
 		errand_forget(client->errand);
 	store_forget_run(writer_store(client->clients->writer), &client->run);
@@ -134,8 +132,8 @@ on_end_written(void *arg, int64_t seq)
 	struct client *client = arg;
 	struct event_closed closed = { .first_seq = client->first_seq,
 		.last_seq = seq,
-		.requests = client->requests,
-		.refused = client->refused };
+		.requests = client->rows.requests,
+		.refused = client->rows.refused };
 	unsigned char packet[64];
 	struct cursor_writer out =
 	    frame_begin(FRAME_AUDIT_CLOSED, packet, sizeof(packet));
@@ -155,17 +153,18 @@ static void
 finish(struct client *client)
 {
 	struct event event = event_empty();
-	struct producer *producer;
+	const struct sibling *sibling;
 
 	if (client->state != CLIENT_ENDING)
 		return;
 	client->state = CLIENT_ENDED;
+	client->rows.has_rows = false;
 	(void)event_del(client->timer);
-	for (producer = LIST_FIRST(&client->producers); producer != NULL;
-	     producer = LIST_NEXT(producer, entry))
+	for (sibling = LIST_FIRST(&client->siblings); sibling != NULL;
+	     sibling = LIST_NEXT(sibling, entry))
 		writer_note(client->clients->writer, &client->run,
-		    "did_not_leave", role_names[producer->role]);
-	drop_producers(client);
+		    "did_not_leave", producer_name(&sibling->producer));
+	drop_siblings(client);
 	client->ended_us = clock_wall_us();
 	client->finish = (struct writer_op){
 		.apply = apply_end, .done = on_end_written, .arg = client
@@ -207,120 +206,44 @@ begin_end(struct client *client, const struct event_end *end)
 		client->end.detail =
 		    cursor_of(client->end_detail, end->detail.left);
 	}
-	if (LIST_EMPTY(&client->producers) ||
+	if (LIST_EMPTY(&client->siblings) ||
 	    event_add(client->timer, &when) != 0)
 		finish(client);
 }
 
 /* ---- rows ---- */
 
-/* Ends a producer that has broken its contract, and says so in a row. */
 static void
-end_bad(struct producer *producer, const char *why)
-{
-	struct client *client = producer->client;
-	char text[160];
-	int used = snprintf(
-	    text, sizeof(text), "%s: %s", role_names[producer->role], why);
-
-	if (producer->bad)
-		return;
-	producer->bad = true;
-	log_warning("run %s: the %s sent what it must not: %s",
-	    client->run.about.uid, role_names[producer->role], why);
-	/* Before the first row and after the last one there is no run. */
-	if ((client->state == CLIENT_OPEN || client->state == CLIENT_ENDING) &&
-	    used > 0 && (size_t)used < sizeof(text))
-		writer_note(
-		    client->clients->writer, &client->run, "bad_frame", text);
-	if (producer->source.channel != NULL)
-		channel_end(producer->source.channel, STATUS_MALFORMED);
-}
-
-/* What is wrong with this row, or NULL. */
-static const char *
-objection(struct producer *producer, const struct event *event)
-{
-	struct client *client = producer->client;
-
-	if (event->number != producer->number + 1)
-		return "a number out of turn";
-	if (producer->source.pending >= LIMIT_EVENTS_HELD)
-		return "more rows than it may wait for";
-	/* The rows about the run and about us are ours to write. */
-	if (event->kind == EVENT_SANDBOX_START ||
-	    event->kind == EVENT_SANDBOX_END ||
-	    event->kind == EVENT_POLICY_LOAD || event->kind == EVENT_AUDIT)
-		return "a row of a kind that it may not write";
-	if (event->parent_seq > 0 &&
-	    !store_owns(writer_store(client->clients->writer), &client->run,
-		event->parent_seq))
-		return "a row that belongs to no row of its run";
-	return NULL;
-}
-
-static void
-take_events(struct producer *producer, struct cursor body)
-{
-	struct client *client = producer->client;
-	struct event event;
-	const char *wrong;
-
-	if (cursor_is_empty(&body))
-		end_bad(producer, "an empty frame");
-	while (!cursor_is_empty(&body)) {
-		if (event_read(&body, &event) != STATUS_OK) {
-			end_bad(producer, "a malformed event");
-			return;
-		}
-		wrong = objection(producer, &event);
-		if (wrong == NULL &&
-		    writer_put(client->clients->writer, &event,
-			&producer->source, &client->run, NULL) != STATUS_OK)
-			wrong = "more than there is memory for";
-		if (wrong != NULL) {
-			end_bad(producer, wrong);
-			return;
-		}
-		producer->number = event.number;
-		if (event_is_request(&event))
-			client->requests++;
-		if (event_is_refusal(&event))
-			client->refused++;
-	}
-}
-
-static void
-on_producer_frame(struct channel *channel, const struct frame *frame,
+on_sibling_frame(struct channel *channel, const struct frame *frame,
     struct fdpass *fds, void *arg)
 {
-	struct producer *producer = arg;
+	struct sibling *sibling = arg;
 
 	(void)channel;
 	(void)fds;
 	if (frame->type == FRAME_AUDIT_EVENTS)
-		take_events(producer, frame->body);
+		producer_take(&sibling->producer, frame->body);
 	else
-		end_bad(producer, "a frame that is not for it");
+		producer_end(&sibling->producer, "a frame that is not for it");
 }
 
 static void
-on_producer_end(struct channel *channel, int status, void *arg)
+on_sibling_end(struct channel *channel, int status, void *arg)
 {
-	struct producer *producer = arg;
-	struct client *client = producer->client;
+	struct sibling *sibling = arg;
+	struct client *client = sibling->client;
 
 	(void)channel;
 	if (status != STATUS_CLOSED)
-		end_bad(producer, status_name(status));
-	drop_producer(producer);
-	if (client->state == CLIENT_ENDING && LIST_EMPTY(&client->producers))
+		producer_end(&sibling->producer, status_name(status));
+	drop_sibling(sibling);
+	if (client->state == CLIENT_ENDING && LIST_EMPTY(&client->siblings))
 		finish(client);
 }
 
-static const struct channel_events producer_events = {
-	.on_frame = on_producer_frame,
-	.on_end = on_producer_end,
+static const struct channel_events sibling_events = {
+	.on_frame = on_sibling_frame,
+	.on_end = on_sibling_end,
 };
 
 /* ---- policies ---- */
@@ -333,11 +256,8 @@ on_policy_written(void *arg)
 	unsigned char packet[8];
 	struct cursor_writer out =
 	    frame_begin(FRAME_AUDIT_LOADED, packet, sizeof(packet));
-	struct channel *channel = client->parent.source.channel;
 
-	if (channel != NULL &&
-	    channel_send(channel, &out, NULL, 0) != STATUS_OK)
-		channel_end(channel, STATUS_CLOSED);
+	tell_parent(client, &out);
 }
 
 static void
@@ -350,14 +270,15 @@ take_policy(struct client *client, struct cursor body, int fd)
 
 	if (event_policy_read(body, &about) != STATUS_OK ||
 	    client->layer_count == LIMIT_AUDIT_LAYERS) {
-		end_bad(&client->parent, "a malformed policy frame");
+		producer_end(&client->parent, "a malformed policy frame");
 		return;
 	}
 	/* Those behind the first producer are told of: it waits for that. */
 	op = load_new(&about, fd, clock_wall_us(),
-	    client->producer_count > 0 ? on_policy_written : NULL, client);
+	    client->sibling_count > 0 ? on_policy_written : NULL, client);
 	if (op == NULL) {
-		end_bad(&client->parent, "a policy that is not its digest's");
+		producer_end(
+		    &client->parent, "a policy that is not its digest's");
 		return;
 	}
 	event.number = 1;
@@ -368,7 +289,7 @@ take_policy(struct client *client, struct cursor body, int fd)
 	event.object = cursor_of_text(about.name);
 	if (writer_put(writer, &event, NULL, &client->run, op) != STATUS_OK) {
 		load_free(op);
-		end_bad(&client->parent, "more than there is memory for");
+		producer_end(&client->parent, "more than there is memory for");
 		return;
 	}
 	client->layer_count++;
@@ -393,13 +314,10 @@ on_start_written(void *arg, int64_t seq)
 	unsigned char packet[8];
 	struct cursor_writer out =
 	    frame_begin(FRAME_AUDIT_STATE, packet, sizeof(packet));
-	struct channel *channel = client->parent.source.channel;
 
 	client->first_seq = seq;
 	event_state_write(true, &out);
-	if (channel != NULL &&
-	    channel_send(channel, &out, NULL, 0) != STATUS_OK)
-		channel_end(channel, STATUS_CLOSED);
+	tell_parent(client, &out);
 }
 
 static bool
@@ -424,11 +342,11 @@ take_run(struct client *client, struct cursor body, int fd)
 
 	(void)fd;
 	if (event_run_read(body, &about) != STATUS_OK) {
-		end_bad(&client->parent, "a malformed run");
+		producer_end(&client->parent, "a malformed run");
 		return;
 	}
 	if (is_taken(client->clients, about.uid)) {
-		end_bad(&client->parent, "a run that is not new");
+		producer_end(&client->parent, "a run that is not new");
 		return;
 	}
 	client->run.about = about;
@@ -447,49 +365,52 @@ take_run(struct client *client, struct cursor body, int fd)
 	event.detail = client->run.about.detail;
 	if (writer_put(writer, &event, NULL, &client->run, &client->start) !=
 	    STATUS_OK) {
-		end_bad(&client->parent, "more than there is memory for");
+		producer_end(&client->parent, "more than there is memory for");
 		return;
 	}
 	client->state = CLIENT_OPEN;
+	client->rows.has_rows = true;
 }
 
 static void
 take_producer(struct client *client, struct cursor body, int fd)
 {
-	struct producer *producer;
+	struct sibling *sibling;
 	enum event_role role;
 
 	if (event_producer_read(body, &role) != STATUS_OK ||
-	    client->producer_count == LIMIT_AUDIT_PRODUCERS) {
+	    client->sibling_count == LIMIT_AUDIT_PRODUCERS) {
 		(void)close(fd);
-		end_bad(&client->parent, "a producer that it may not have");
+		producer_end(
+		    &client->parent, "a producer that it may not have");
 		return;
 	}
-	producer = calloc(1, sizeof(*producer));
-	if (producer != NULL) {
-		producer->client = client;
-		producer->role = role;
-		producer->source.channel =
+	sibling = calloc(1, sizeof(*sibling));
+	if (sibling != NULL) {
+		sibling->client = client;
+		sibling->producer.of = &client->rows;
+		sibling->producer.role = role;
+		sibling->producer.source.channel =
 		    channel_new(writer_loop(client->clients->writer), fd,
-			&producer_events, producer);
+			&sibling_events, sibling);
 	}
-	if (producer == NULL || producer->source.channel == NULL) {
-		if (producer == NULL)
+	if (sibling == NULL || sibling->producer.source.channel == NULL) {
+		if (sibling == NULL)
 			(void)close(fd);
-		free(producer);
-		end_bad(&client->parent, "more than there is memory for");
+		free(sibling);
+		producer_end(&client->parent, "more than there is memory for");
 		return;
 	}
-	LIST_INSERT_HEAD(&client->producers, producer, entry);
-	client->producer_count++;
-	writer_join(client->clients->writer, &producer->source);
+	LIST_INSERT_HEAD(&client->siblings, sibling, entry);
+	client->sibling_count++;
+	writer_join(client->clients->writer, &sibling->producer.source);
 }
 
 static void
 take_parent_events(struct client *client, struct cursor body, int fd)
 {
 	(void)fd;
-	take_events(&client->parent, body);
+	producer_take(&client->parent, body);
 }
 
 static void
@@ -499,7 +420,7 @@ take_end(struct client *client, struct cursor body, int fd)
 
 	(void)fd;
 	if (event_end_read(body, &end) != STATUS_OK) {
-		end_bad(&client->parent, "a malformed end");
+		producer_end(&client->parent, "a malformed end");
 		return;
 	}
 	begin_end(client, &end);
@@ -514,13 +435,10 @@ on_errand_done(void *arg, const struct problem *problem)
 	unsigned char packet[2048];
 	struct cursor_writer out =
 	    frame_begin(FRAME_AUDIT_DONE, packet, sizeof(packet));
-	struct channel *channel = client->parent.source.channel;
 
 	client->errand = NULL;
 	chore_done_write(problem, &out);
-	if (channel != NULL &&
-	    channel_send(channel, &out, NULL, 0) != STATUS_OK)
-		channel_end(channel, STATUS_CLOSED);
+	tell_parent(client, &out);
 }
 
 /* The client stays new: it is no run. */
@@ -532,13 +450,14 @@ take_chore(struct client *client, struct cursor body, int fd)
 
 	(void)fd;
 	if (client->errand != NULL || chore_read(body, &chore) != STATUS_OK) {
-		end_bad(&client->parent, "a chore that it may not ask for");
+		producer_end(
+		    &client->parent, "a chore that it may not ask for");
 		return;
 	}
 	client->errand = errand_new(
 	    clients->writer, clients->keeper, &chore, on_errand_done, client);
 	if (client->errand == NULL)
-		end_bad(&client->parent, "more than there is memory for");
+		producer_end(&client->parent, "more than there is memory for");
 	else
 		errand_run(client->errand);
 }
@@ -570,15 +489,13 @@ on_parent_frame(struct channel *channel, const struct frame *frame,
 		if (messages[i].type != frame->type ||
 		    messages[i].when != client->state)
 			continue;
-		if (messages[i].keeps_fd)
-			messages[i].take(
-			    client, frame->body, fdpass_take(fds, 0));
-		else
-			messages[i].take(client, frame->body,
-			    fds->count > 0 ? fds->fds[0] : -1);
+		messages[i].take(client, frame->body,
+		    messages[i].keeps_fd ? fdpass_take(fds, 0)
+		    : fds->count > 0	 ? fds->fds[0]
+					 : -1);
 		return;
 	}
-	end_bad(&client->parent, "a frame out of turn");
+	producer_end(&client->parent, "a frame out of turn");
 }
 
 static void
@@ -588,7 +505,7 @@ on_parent_end(struct channel *channel, int status, void *arg)
 	struct client *client = arg;
 
 	if (status != STATUS_CLOSED)
-		end_bad(&client->parent, status_name(status));
+		producer_end(&client->parent, status_name(status));
 	channel_free(channel);
 	client->parent.source.channel = NULL;
 	if (client->state == CLIENT_NEW)
@@ -665,11 +582,13 @@ clients_add(struct clients *clients, int fd)
 		return;
 	}
 	client->clients = clients;
-	client->parent.client = client;
+	client->rows.writer = clients->writer;
+	client->rows.run = &client->run;
+	client->parent.of = &client->rows;
 	client->parent.role = EVENT_ROLE_PARENT;
 	client->freeing =
 	    (struct loop_deferred){ .call = on_freeing, .arg = client };
-	LIST_INIT(&client->producers);
+	LIST_INIT(&client->siblings);
 	client->timer = evtimer_new(loop_base(loop), on_timer, client);
 	client->parent.source.channel =
 	    channel_new(loop, fd, &parent_events, client);

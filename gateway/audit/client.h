@@ -6,10 +6,6 @@
  * at last the end.  The run's first and last row are the writer's own, and
  * the last one is written however the parent ends: by its word, or by going
  * away ("lost").  Producers get LIMIT_AUDIT_LEAVE_MS to go before it.
- *
- * Producers are not trusted.  A bad frame, a number out of turn, a row that
- * names a row of another run, or more rows than LIMIT_EVENTS_HELD ends the
- * producer, and a row of kind audit says so.
  */
 #ifndef GATEWAY_AUDIT_CLIENT_H
 #define GATEWAY_AUDIT_CLIENT_H

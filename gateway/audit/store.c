@@ -1,10 +1,9 @@
 #include "gateway/audit/store.h"
 
-#include "gateway/audit/binding.h"
 #include "gateway/audit/chain.h"
 #include "gateway/audit/earlier.h"
 #include "gateway/audit/entries.h"
-#include "gateway/audit/leaf.h"
+#include "gateway/audit/hot.h"
 #include "gateway/audit/segment.h"
 #include "gateway/audit/shelf.h"
 #include "gateway/audit/start.h"
@@ -12,58 +11,10 @@
 #include "schema/json.h"
 #include "schema/status.h"
 
-#include <assert.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum statement {
-	INSERT_EVENT,
-	INSERT_RUN,
-	CONTINUE_RUN,
-	END_RUN,
-	FIND_RUN,
-	LOST_RUNS,
-	OWNER_OF_ROW,
-	STATEMENT_COUNT
-};
-
-static const char *const texts[] = {
-	[INSERT_EVENT] =
-	    "INSERT INTO event(seq, ts_us, kind, verdict, reason, sandbox_id, "
-	    "principal_id, policy_id, rule_id, flow_id, req_id, parent_seq, "
-	    "dst_id, dst_ip, dst_port, l7, tls, verb, object, status, "
-	    "cred_id, bytes_out, bytes_in, dur_us, detail) VALUES(?1, ?2, ?3, "
-	    "?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, "
-	    "?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
-	[INSERT_RUN] = "INSERT INTO sandbox(id, uid, image, host, owner, "
-		       "started_us, labels) VALUES(?, ?, ?, ?, ?, ?, ?)",
-	/* The columns of earlier_open_runs(), behind the id. */
-	[CONTINUE_RUN] =
-	    "INSERT INTO sandbox(id, uid, tenant, image, image_digest, "
-	    "runtime, host, owner, started_us, labels) "
-	    "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[END_RUN] = "UPDATE sandbox SET ended_us = ?2 WHERE id = ?1",
-	[FIND_RUN] = "SELECT id FROM sandbox WHERE uid = ?",
-	[LOST_RUNS] = "SELECT id, uid FROM sandbox WHERE ended_us IS NULL "
-		      "ORDER BY id",
-	[OWNER_OF_ROW] = "SELECT sandbox_id FROM event WHERE seq = ?",
-};
-
-static_assert(sizeof(texts) / sizeof(texts[0]) == STATEMENT_COUNT,
-    "every statement has a text");
-
-/* The segment that is being written, and what belongs to it. */
-struct hot {
-	int64_t number;
-	struct segment *segment;
-	struct chain *chain;
-	struct earlier *earlier;
-	struct entries *entries;
-	sqlite3_stmt *statements[STATEMENT_COUNT];
-	int64_t first_seq; /* of its first row; 0 before it */
-};
 
 /*
  * Whose the newest rows are: a row mostly belongs to one that was written a
@@ -94,90 +45,7 @@ store_error(struct store *store)
 	return segment_error(store->hot.segment);
 }
 
-/* ---- opening a segment ---- */
-
-static void
-hot_close(struct hot *hot, bool leave_log)
-{
-	for (size_t i = 0; i < STATEMENT_COUNT; i++)
-		(void)sqlite3_finalize(hot->statements[i]);
-	entries_free(hot->entries);
-	earlier_free(hot->earlier);
-	chain_close(hot->chain);
-	if (leave_log)
-		segment_leave(hot->segment);
-	else
-		segment_close(hot->segment);
-	*hot = (struct hot){ .number = 0 };
-}
-
-static bool
-prepare_all(struct hot *hot)
-{
-	for (size_t i = 0; i < STATEMENT_COUNT; i++) {
-		hot->statements[i] = segment_prepare(hot->segment, texts[i]);
-		if (hot->statements[i] == NULL)
-			return false;
-	}
-	return segment_number(hot->segment,
-		   "SELECT ifnull(min(seq), 0) FROM event", &hot->first_seq) &&
-	       segment_run(hot->segment, "PRAGMA synchronous = FULL");
-}
-
-static int
-hot_open(struct store *store, const struct segment_birth *birth,
-    struct hot *ret, struct problem *reterr)
-{
-	struct hot hot = { .number = birth->number };
-	char path[SHELF_PATH];
-	int status = shelf_path(store->audit, birth->number, path, reterr);
-
-	if (status == STATUS_OK)
-		status = segment_open(path, birth, &hot.segment, reterr);
-	if (status == STATUS_OK)
-		status = shelf_sync(store->audit, reterr);
-	if (status == STATUS_OK)
-		status =
-		    chain_open(store->audit, hot.segment, &hot.chain, reterr);
-	if (status != STATUS_OK)
-		goto fail;
-	hot.earlier = earlier_new(store->audit, birth->number);
-	if (hot.earlier != NULL)
-		hot.entries = entries_new(hot.segment, hot.earlier);
-	if (hot.entries == NULL || !prepare_all(&hot)) {
-		status = problem_set(reterr, "cannot use %s: %s", path,
-		    segment_error(hot.segment));
-		goto fail;
-	}
-	*ret = hot;
-	return STATUS_OK;
-fail:
-	hot_close(&hot, false);
-	return status;
-}
-
-/* What the segment behind hot is told; borrows from hot and bytes. */
-static struct segment_birth
-birth_of_next(const struct hot *hot, unsigned char bytes[START_ROOM])
-{
-	struct cursor_writer out = cursor_writer_of(bytes, START_ROOM);
-	struct start start;
-
-	chain_start(hot->chain, &start);
-	start_write(&start, &out);
-	return (struct segment_birth){ .number = hot->number + 1,
-		.chain = chain_name(hot->chain),
-		.key = chain_key(hot->chain),
-		.start = cursor_of(bytes, out.used) };
-}
-
 /* ---- runs that go on in the next segment ---- */
-
-static struct binding
-bind_to(struct hot *hot, enum statement which)
-{
-	return (struct binding){ .statement = hot->statements[which] };
-}
 
 static struct store_run *
 find_run(struct store *store, const char *uid)
@@ -191,8 +59,16 @@ find_run(struct store *store, const char *uid)
 	return NULL;
 }
 
-static int insert_row(struct store *store, struct hot *hot,
-    const struct store_run *run, const struct event *event);
+static int
+insert_row(struct store *store, struct hot *hot, const struct store_run *run,
+    const struct event *event)
+{
+	int status = hot_insert(hot, store->next_seq, run, event);
+
+	if (status == STATUS_OK)
+		store->next_seq++;
+	return status;
+}
 
 static int
 insert_note(struct store *store, struct hot *hot, const struct store_run *run,
@@ -218,7 +94,7 @@ insert_note(struct store *store, struct hot *hot, const struct store_run *run,
 static int
 continue_run(struct store *store, struct hot *hot, sqlite3_stmt *before)
 {
-	sqlite3_stmt *statement = hot->statements[CONTINUE_RUN];
+	sqlite3_stmt *statement = hot->statements[HOT_CONTINUE_RUN];
 	const unsigned char *uid = sqlite3_column_text(before, 0);
 	struct store_run *ours, run = { .id = store->next_run };
 	int used;
@@ -281,9 +157,7 @@ continue_runs(struct store *store, struct hot *hot)
 	if (status == STATUS_OK && !segment_run(hot->segment, "COMMIT"))
 		status = STATUS_SYSTEM;
 	if (status != STATUS_OK) {
-		if (sqlite3_get_autocommit(segment_handle(hot->segment)) == 0)
-			(void)!segment_run(hot->segment, "ROLLBACK");
-		chain_forget(hot->chain);
+		hot_roll_back(hot);
 		store->next_run = store->committed_run;
 		store->next_seq = store->committed_seq;
 		return status;
@@ -307,16 +181,16 @@ open_newest(struct store *store, int64_t number, struct problem *reterr)
 	struct segment_birth birth = { .number = number };
 	unsigned char bytes[START_ROOM];
 	struct hot before = { .number = 0 };
-	int status = hot_open(store, &birth, &store->hot, reterr);
+	int status = hot_open(store->audit, &birth, &store->hot, reterr);
 
 	if (status != STATUS_NOT_FOUND)
 		return status;
 	birth.number = number - 1;
-	status = hot_open(store, &birth, &before, reterr);
+	status = hot_open(store->audit, &birth, &before, reterr);
 	if (status != STATUS_OK)
 		return status;
-	birth = birth_of_next(&before, bytes);
-	status = hot_open(store, &birth, &store->hot, reterr);
+	birth = hot_next_birth(&before, bytes);
+	status = hot_open(store->audit, &birth, &store->hot, reterr);
 	hot_close(&before, true);
 	return status;
 }
@@ -432,8 +306,8 @@ store_rotate(struct store *store, struct problem *reterr)
 
 	if (tell_rotate(store) != STATUS_OK)
 		return problem_set(reterr, "%s", store_error(store));
-	birth = birth_of_next(&store->hot, bytes);
-	status = hot_open(store, &birth, &next, reterr);
+	birth = hot_next_birth(&store->hot, bytes);
+	status = hot_open(store->audit, &birth, &next, reterr);
 	if (status != STATUS_OK)
 		return STATUS_PROBLEM;
 	if (continue_runs(store, &next) != STATUS_OK) {
@@ -477,7 +351,7 @@ store_segment(const struct store *store)
 int
 store_check_run(struct store *store, const char *uid)
 {
-	struct binding binding = bind_to(&store->hot, FIND_RUN);
+	struct binding binding = hot_binding(&store->hot, HOT_FIND_RUN);
 	int64_t id;
 	int status;
 
@@ -492,7 +366,7 @@ store_check_run(struct store *store, const char *uid)
 bool
 store_owns(struct store *store, const struct store_run *run, int64_t seq)
 {
-	struct binding binding = bind_to(&store->hot, OWNER_OF_ROW);
+	struct binding binding = hot_binding(&store->hot, HOT_OWNER_OF_ROW);
 	int64_t owner;
 
 	if (seq <= 0 || seq >= store->committed_seq)
@@ -574,20 +448,15 @@ store_checkpoint(struct store *store)
 		chain_keep(hot->chain);
 		return STATUS_OK;
 	}
-	if (sqlite3_get_autocommit(segment_handle(hot->segment)) == 0)
-		(void)!segment_run(hot->segment, "ROLLBACK");
-	chain_forget(hot->chain);
+	hot_roll_back(hot);
 	return status;
 }
 
 void
 store_rollback(struct store *store)
 {
-	/* A full disk may have rolled it back already. */
-	if (sqlite3_get_autocommit(segment_handle(store->hot.segment)) == 0)
-		(void)!segment_run(store->hot.segment, "ROLLBACK");
+	hot_roll_back(&store->hot);
 	entries_forget(store->hot.entries);
-	chain_forget(store->hot.chain);
 	store->next_seq = store->committed_seq;
 	store->next_run = store->committed_run;
 	if (store->hot.first_seq >= store->next_seq)
@@ -597,7 +466,7 @@ store_rollback(struct store *store)
 int
 store_add_run(struct store *store, struct store_run *run, int64_t started_us)
 {
-	struct binding binding = bind_to(&store->hot, INSERT_RUN);
+	struct binding binding = hot_binding(&store->hot, HOT_INSERT_RUN);
 
 	run->id = store->next_run++;
 	/* A batch that failed is put again, and its runs with it. */
@@ -617,65 +486,11 @@ store_add_run(struct store *store, struct store_run *run, int64_t started_us)
 int
 store_end_run(struct store *store, const struct store_run *run, int64_t us)
 {
-	struct binding binding = bind_to(&store->hot, END_RUN);
+	struct binding binding = hot_binding(&store->hot, HOT_END_RUN);
 
 	binding_id(&binding, run->id);
 	binding_id(&binding, us);
 	return binding_finish(&binding);
-}
-
-/* In the order of the columns of INSERT_EVENT. */
-static void
-bind_event(struct binding *binding, const struct store_run *run,
-    const struct event *event, const struct entry_ids *ids)
-{
-	binding_id(binding, event->ts_us);
-	binding_id(binding, event->kind);
-	binding_id(binding, event->verdict);
-	binding_id(binding, event->reason);
-	binding_number(binding, run == NULL ? 0 : run->id, 0);
-	binding_number(binding, ids->principal, 0);
-	binding_number(binding, ids->policy, 0);
-	binding_number(binding, ids->rule, 0);
-	binding_number(binding, event->flow_id, -1);
-	binding_blob(binding, event->req_id.at, event->req_id.left);
-	binding_number(binding, event->parent_seq, -1);
-	binding_number(binding, ids->dst, 0);
-	binding_blob(binding, event->dst_ip.bytes, event->dst_ip.length);
-	binding_number(binding, event->dst_port, -1);
-	binding_number(binding, event->l7, -1);
-	binding_number(binding, event->tls, -1);
-	binding_optional(binding, event->verb);
-	binding_optional(binding, event->object);
-	binding_number(binding, event->status, -1);
-	binding_number(binding, ids->cred, 0);
-	binding_number(binding, event->bytes_out, -1);
-	binding_number(binding, event->bytes_in, -1);
-	binding_number(binding, event->dur_us, -1);
-	binding_optional(binding, event->detail);
-}
-
-static int
-insert_row(struct store *store, struct hot *hot, const struct store_run *run,
-    const struct event *event)
-{
-	struct binding binding;
-	struct entry_ids ids;
-	int status = entries_find(hot->entries, run, event, &ids);
-
-	if (status != STATUS_OK)
-		return status;
-	binding = bind_to(hot, INSERT_EVENT);
-	binding_id(&binding, store->next_seq);
-	bind_event(&binding, run, event, &ids);
-	status = binding_finish(&binding);
-	if (status != STATUS_OK)
-		return status;
-	chain_row(hot->chain, store->next_seq, event, &ids.keys);
-	if (hot->first_seq == 0)
-		hot->first_seq = store->next_seq;
-	store->next_seq++;
-	return STATUS_OK;
 }
 
 int
@@ -713,7 +528,7 @@ int
 store_lost_runs(
     struct store *store, struct store_run *runs, size_t max, size_t *ret_count)
 {
-	sqlite3_stmt *statement = store->hot.statements[LOST_RUNS];
+	sqlite3_stmt *statement = store->hot.statements[HOT_LOST_RUNS];
 	size_t count = 0;
 
 	while (count < max && sqlite3_step(statement) == SQLITE_ROW) {

@@ -11,17 +11,17 @@
 #include "gateway/cli/inquiry.h"
 #include "gateway/cli/page.h"
 #include "gateway/cli/print.h"
+#include "gateway/cli/reply.h"
 #include "gateway/cli/shipping.h"
+#include "gateway/cli/tail.h"
 #include "gateway/cli/upkeep.h"
 #include "gateway/proc/clock.h"
 #include "schema/limits.h"
 #include "schema/status.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char usage[] =
     "usage: exeat audit summary [RUN]          one screen of a run\n"
@@ -87,115 +87,8 @@ static const char usage[] =
     "usage or failure.\n";
 
 enum {
-	FOLLOW_MS = 200, /* between looks for new rows */
 	REQUEST_DIGITS = 32
 };
-
-static int
-complain(const struct problem *problem)
-{
-	(void)fprintf(stderr, "exeat: %s\n", problem->text);
-	if (problem->cure[0] != '\0')
-		(void)fprintf(stderr, "       %s\n", problem->cure);
-	return COMMAND_FAILED;
-}
-
-/* ---- asking ---- */
-
-static void
-on_columns(const struct query_cell *names, size_t count, void *arg)
-{
-	print_columns(arg, names, count);
-}
-
-static bool
-on_row(const struct query_cell *cells, size_t count, void *arg)
-{
-	return print_row(arg, cells, count);
-}
-
-static void
-tell_cut(bool cut)
-{
-	if (cut)
-		(void)fprintf(stderr,
-		    "exeat: only the first %d rows are shown\n",
-		    LIMIT_QUERY_ROWS);
-}
-
-/* What print holds after status; takes print. */
-static int
-end_print(struct print *print, int status, const struct problem *problem)
-{
-	int code = COMMAND_FAILED;
-
-	if (status != STATUS_OK)
-		(void)complain(problem);
-	else if (print_end(print))
-		code = print_count(print) > 0 ? COMMAND_OK : COMMAND_NO;
-	print_free(print);
-	return code;
-}
-
-/* One question, printed. */
-static int
-ask(struct query *query, const struct question *question,
-    const struct inquiry *inquiry, struct print *print, struct problem *reterr)
-{
-	struct query_reader reader = { on_columns, on_row, print };
-	struct query_values values = { inquiry->values, inquiry->value_count };
-	bool cut = false;
-	int status =
-	    across_ask(query, question, &values, &reader, &cut, reterr);
-
-	if (status == STATUS_OK)
-		tell_cut(cut);
-	return status;
-}
-
-/* SQL over the views, which stand over all segments. */
-static int
-ask_views(struct query *query, const char *sql, const struct inquiry *inquiry,
-    struct print *print, struct problem *reterr)
-{
-	struct query_reader reader = { on_columns, on_row, print };
-	struct query_values values = { inquiry->values, inquiry->value_count };
-	bool cut = false;
-	int status = query_run(query, sql, &values, &reader, &cut, reterr);
-
-	if (status == STATUS_OK)
-		tell_cut(cut);
-	return status;
-}
-
-/* The same with a printer of their own; they give the exit status. */
-static int
-ask_and_print(struct query *query, const struct question *question,
-    const struct inquiry *inquiry, enum print_form form)
-{
-	struct print *print =
-	    print_new(stdout, inquiry->json ? PRINT_JSON_LINES : form);
-	struct problem problem;
-
-	if (print == NULL)
-		return COMMAND_FAILED;
-	return end_print(
-	    print, ask(query, question, inquiry, print, &problem), &problem);
-}
-
-static int
-ask_views_and_print(struct query *query, const char *sql,
-    const struct inquiry *inquiry, enum print_form form)
-{
-	struct print *print =
-	    print_new(stdout, inquiry->json ? PRINT_JSON_LINES : form);
-	struct problem problem;
-
-	if (print == NULL)
-		return COMMAND_FAILED;
-	return end_print(
-	    print, ask_views(query, sql, inquiry, print, &problem), &problem);
-}
 
 struct first {
 	bool found;
@@ -248,8 +141,8 @@ print_section(struct query *query, const struct summary_section *section,
 
 	if (inquiry->json)
 		(void)printf("\"%s\":", section->name);
-	well = well && ask(query, &section->question, inquiry, print, reterr) ==
-			   STATUS_OK;
+	well = well && reply_print(query, &section->question, inquiry, print,
+			   reterr) == STATUS_OK;
 	if (well && !inquiry->json && print_count(print) > 0 &&
 	    section->title[0] != '\0')
 		(void)printf("\n%s\n", section->title);
@@ -271,7 +164,7 @@ print_summary(struct query *query, const struct inquiry *inquiry)
 		if (inquiry->json && i > 0)
 			(void)fputs(",", stdout);
 		if (!print_section(query, &sections[i], inquiry, &problem))
-			return complain(&problem);
+			return reply_failed(&problem);
 	}
 	if (inquiry->json)
 		(void)fputs("}\n", stdout);
@@ -287,7 +180,7 @@ find_run(struct query *query, struct inquiry *inquiry, struct first *first)
 	if (inquiry->word == NULL) {
 		if (ask_first(query, &summary_last_run, inquiry, first,
 			&problem) != STATUS_OK)
-			return complain(&problem);
+			return reply_failed(&problem);
 		if (!first->found) {
 			(void)fputs(
 			    "exeat: there is no run in this audit\n", stderr);
@@ -299,7 +192,7 @@ find_run(struct query *query, struct inquiry *inquiry, struct first *first)
 	inquiry_add_text(inquiry, "sbx", inquiry->word);
 	if (ask_first(query, &summary_find_run, inquiry, first, &problem) !=
 	    STATUS_OK)
-		return complain(&problem);
+		return reply_failed(&problem);
 	if (first->number == 0) {
 		(void)fprintf(stderr,
 		    "exeat: there is no run \"%.80s\" in this audit\n",
@@ -328,7 +221,7 @@ run_timeline(struct query *query, struct inquiry *inquiry)
 
 	if (code != COMMAND_OK)
 		return code;
-	return ask_and_print(query,
+	return reply_question(query,
 	    inquiry->json ? &timeline_rows : &timeline_lines, inquiry,
 	    PRINT_LINES);
 }
@@ -357,88 +250,6 @@ run_report(struct query *query, struct inquiry *inquiry)
 		report.run = inquiry->word != NULL ? inquiry->word : first.text;
 	}
 	return page_write(query, &report, inquiry->html);
-}
-
-/* ---- tail ---- */
-
-static const char tail_lines[] =
-    "SELECT seq, substr(at, 12, 8) AS time, verdict, kind, "
-    "ifnull(host, '') || ifnull(':' || port, '') AS host, "
-    "trim(ifnull(verb, '') || ' ' || ifnull(object, '')) AS what, "
-    "trim(ifnull(status, '') || ' ' || "
-    "CASE reason WHEN 'none' THEN '' ELSE ifnull(reason, '') END || ' ' || "
-    "ifnull(rule, '')) AS result "
-    "FROM v_event WHERE seq > :after ORDER BY seq LIMIT :limit";
-static const char tail_rows[] =
-    "SELECT * FROM v_event WHERE seq > :after ORDER BY seq LIMIT :limit";
-
-/* False when nobody reads us any more. */
-static bool
-wait_for_rows(void)
-{
-	struct pollfd out = { .fd = STDOUT_FILENO };
-
-	return poll(&out, 1, FOLLOW_MS) <= 0 ||
-	       (out.revents & (POLLERR | POLLHUP)) == 0;
-}
-
-/* The rows behind after; gives the number of the last one. */
-static int
-print_new_rows(struct query *query, struct inquiry *inquiry,
-    struct print *print, int64_t *after, struct problem *reterr)
-{
-	int64_t last;
-	int status = query_last_seq(query, &last, reterr);
-
-	if (status != STATUS_OK || last <= *after)
-		return status;
-	inquiry->value_count = 0;
-	inquiry_add_number(inquiry, "after", *after);
-	inquiry_add_number(inquiry, "limit", last - *after);
-	status = ask_views(query, inquiry->json ? tail_rows : tail_lines,
-	    inquiry, print, reterr);
-	*after = last;
-	return status;
-}
-
-static int
-follow(struct query **query, struct inquiry *inquiry, struct print *print,
-    int64_t after)
-{
-	struct problem problem;
-	bool goes_on = true;
-
-	while (goes_on) {
-		if (query_renew(query, &problem) != STATUS_OK ||
-		    print_new_rows(*query, inquiry, print, &after, &problem) !=
-			STATUS_OK)
-			return complain(&problem);
-		if (!print_end(print))
-			return COMMAND_FAILED;
-		goes_on = inquiry->follow && wait_for_rows();
-	}
-	return print_count(print) > 0 ? COMMAND_OK : COMMAND_NO;
-}
-
-static int
-run_tail(struct query *query, struct inquiry *inquiry)
-{
-	struct problem problem;
-	struct query *ours = NULL;
-	struct print *print;
-	int64_t last;
-	int code = COMMAND_FAILED;
-
-	if (query_last_seq(query, &last, &problem) != STATUS_OK ||
-	    query_open(query_audit(query), &ours, &problem) != STATUS_OK)
-		return complain(&problem);
-	print =
-	    print_new(stdout, inquiry->json ? PRINT_JSON_LINES : PRINT_LINES);
-	if (print != NULL)
-		code = follow(&ours, inquiry, print, last - inquiry->count);
-	print_free(print);
-	query_close(ours);
-	return code;
 }
 
 /* ---- show ---- */
@@ -471,14 +282,14 @@ run_show(struct query *query, struct inquiry *inquiry)
 	if (strlen(inquiry->word) == REQUEST_DIGITS) {
 		inquiry_add_text(inquiry, "req", inquiry->word);
 		code =
-		    ask_and_print(query, &show_request, inquiry, PRINT_RECORD);
+		    reply_question(query, &show_request, inquiry, PRINT_RECORD);
 	} else if (cursor_decimal(&from, INT64_MAX, &seq) &&
 		   cursor_is_empty(&from)) {
 		inquiry_add_number(inquiry, "seq", (int64_t)seq);
 		code = query_shelf(query)->count > 1
-			   ? ask_views_and_print(
+			   ? reply_views(
 				 query, show_row_of_many, inquiry, PRINT_RECORD)
-			   : ask_and_print(
+			   : reply_question(
 				 query, &show_row, inquiry, PRINT_RECORD);
 	} else {
 		(void)fprintf(stderr,
@@ -521,8 +332,8 @@ ask_rollup(const struct query *query, const struct question *question,
 	if (shelf_beside(query_audit(query), "rollup", path, &problem) !=
 		STATUS_OK ||
 	    query_open_file(path, &rollup, &problem) != STATUS_OK)
-		return complain(&problem);
-	code = ask_views_and_print(rollup, question->sql, inquiry, PRINT_TABLE);
+		return reply_failed(&problem);
+	code = reply_views(rollup, question->sql, inquiry, PRINT_TABLE);
 	query_close(rollup);
 	return code;
 }
@@ -538,13 +349,12 @@ run_query(struct query *query, struct inquiry *inquiry)
 	inquiry_add_number(inquiry, "t0", inquiry->since_us);
 	inquiry_add_number(inquiry, "t1", clock_wall_us());
 	if (!across_question(inquiry->word, text))
-		code = ask_views_and_print(
-		    query, inquiry->word, inquiry, PRINT_TABLE);
+		code = reply_views(query, inquiry->word, inquiry, PRINT_TABLE);
 	else if (text->of_rollup)
 		code = ask_rollup(query, &text->question, inquiry);
 	else
-		code =
-		    ask_and_print(query, &text->question, inquiry, PRINT_TABLE);
+		code = reply_question(
+		    query, &text->question, inquiry, PRINT_TABLE);
 	free(text);
 	/* An answer without rows is an answer. */
 	return code == COMMAND_NO ? COMMAND_OK : code;
@@ -559,7 +369,7 @@ static const struct {
 	{ "summary", run_summary },
 	{ "timeline", run_timeline },
 	{ "report", run_report },
-	{ "tail", run_tail },
+	{ "tail", tail_run },
 	{ "show", run_show },
 	{ "query", run_query },
 	{ "verify", attest_verify },
@@ -586,7 +396,7 @@ run_chore(size_t which, int argc, char **argv)
 	struct problem problem;
 
 	if (inquiry_read(&inquiry, argc, argv, &problem) != STATUS_OK)
-		return complain(&problem);
+		return reply_failed(&problem);
 	if (inquiry.help) {
 		(void)fputs(usage, stdout);
 		return COMMAND_OK;
@@ -603,7 +413,7 @@ run_on_database(int (*work)(struct query *query, struct inquiry *inquiry),
 	int code;
 
 	if (query_open(inquiry->database, &query, &problem) != STATUS_OK)
-		return complain(&problem);
+		return reply_failed(&problem);
 	code = work(query, inquiry);
 	query_close(query);
 	return code;
@@ -616,7 +426,7 @@ run_subcommand(size_t which, int argc, char **argv)
 	struct problem problem;
 
 	if (inquiry_read(&inquiry, argc, argv, &problem) != STATUS_OK)
-		return complain(&problem);
+		return reply_failed(&problem);
 	if (inquiry.help) {
 		(void)fputs(usage, stdout);
 		return COMMAND_OK;
