@@ -1,6 +1,7 @@
 #include "gateway/audit/earlier.h"
 
 #include "gateway/audit/binding.h"
+#include "gateway/audit/mend.h"
 #include "gateway/audit/shelf.h"
 #include "schema/status.h"
 
@@ -78,23 +79,36 @@ read_first_seq(struct earlier *earlier)
 }
 
 static bool
+open_file(struct earlier *earlier, const char *path)
+{
+	return sqlite3_open_v2(path, &earlier->db,
+		   SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX |
+		       SQLITE_OPEN_EXRESCODE,
+		   NULL) == SQLITE_OK &&
+	       sqlite3_busy_timeout(earlier->db, BUSY_MS) == SQLITE_OK &&
+	       sqlite3_db_config(earlier->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
+		   1, NULL) == SQLITE_OK &&
+	       read_first_seq(earlier);
+}
+
+static bool
 open_segment(struct earlier *earlier, int64_t number)
 {
 	struct problem problem;
 	char path[SHELF_PATH];
+	bool opened;
 
 	if (earlier->number == number)
 		return true;
 	earlier_close(earlier);
-	if (shelf_path(earlier->audit, number, path, &problem) != STATUS_OK ||
-	    sqlite3_open_v2(path, &earlier->db,
-		SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX |
-		    SQLITE_OPEN_EXRESCODE,
-		NULL) != SQLITE_OK ||
-	    sqlite3_busy_timeout(earlier->db, BUSY_MS) != SQLITE_OK ||
-	    sqlite3_db_config(earlier->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
-		NULL) != SQLITE_OK ||
-	    !read_first_seq(earlier)) {
+	if (shelf_path(earlier->audit, number, path, &problem) != STATUS_OK)
+		return false;
+	opened = open_file(earlier, path);
+	if (!opened && mend_is_needed(earlier->db) && mend(path)) {
+		earlier_close(earlier);
+		opened = open_file(earlier, path);
+	}
+	if (!opened) {
 		earlier_close(earlier);
 		return false;
 	}

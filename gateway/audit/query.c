@@ -1,6 +1,7 @@
 #include "gateway/audit/query.h"
 
 #include "gateway/audit/answer.h"
+#include "gateway/audit/mend.h"
 #include "gateway/audit/segment.h"
 #include "gateway/audit/shelf.h"
 #include "gateway/audit/sqltext.h"
@@ -84,25 +85,6 @@ ask_number(struct query *query, const char *sql, int64_t *ret)
 	return found;
 }
 
-/*
- * A writer that died while it made a segment, or put its log away for good,
- * leaves a change half done that a reader cannot take back.  A segment that
- * is being written has a log and never such a change.
- */
-static bool
-take_back(const char *path)
-{
-	sqlite3 *db = NULL;
-	bool done = sqlite3_open_v2(path, &db,
-			SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-			NULL) == SQLITE_OK &&
-		    sqlite3_exec(db, "SELECT count(*) FROM sqlite_schema", NULL,
-			NULL, NULL) == SQLITE_OK;
-
-	(void)sqlite3_close(db);
-	return done;
-}
-
 /* Whether the file is an audit, asked before the authorizer is there. */
 static bool
 is_audit(struct query *query, const char *path)
@@ -111,9 +93,7 @@ is_audit(struct query *query, const char *path)
 	bool answered =
 	    ask_number(query, "PRAGMA application_id", &application);
 
-	if (!answered &&
-	    sqlite3_extended_errcode(query->db) == SQLITE_READONLY_ROLLBACK &&
-	    take_back(path))
+	if (!answered && mend_is_needed(query->db) && mend(path))
 		answered =
 		    ask_number(query, "PRAGMA application_id", &application);
 	return answered && application == SEGMENT_APPLICATION;

@@ -249,24 +249,12 @@ rollup_close(struct rollup *rollup)
 static int
 attach(struct rollup *rollup, int64_t number, struct problem *reterr)
 {
-	char path[SHELF_PATH], uri[UNITE_URI];
-	sqlite3_stmt *statement = NULL;
-	struct binding binding;
+	char path[SHELF_PATH];
 	int status = shelf_path(rollup->audit, number, path, reterr);
 
-	if (status == STATUS_OK)
-		status = unite_uri(path, uri, reterr);
-	if (status != STATUS_OK)
-		return status;
-	if (sqlite3_prepare_v2(rollup->db, "ATTACH ? AS seg", -1, &statement,
-		NULL) != SQLITE_OK)
-		return tell(rollup, reterr);
-	binding = (struct binding){ .statement = statement };
-	binding_text(&binding, cursor_of_text(uri));
-	status = binding_finish(&binding) == STATUS_OK ? STATUS_OK
-						       : tell(rollup, reterr);
-	(void)sqlite3_finalize(statement);
-	return status;
+	return status == STATUS_OK
+		   ? unite_attach(rollup->db, path, "seg", reterr)
+		   : status;
 }
 
 static bool

@@ -1,5 +1,6 @@
 #include "gateway/audit/unite.h"
 
+#include "gateway/audit/mend.h"
 #include "gateway/audit/shelf.h"
 #include "schema/cursor.h"
 #include "schema/status.h"
@@ -78,27 +79,35 @@ unite_uri(const char *path, char ret[UNITE_URI], struct problem *reterr)
 	return STATUS_OK;
 }
 
-static int
-attach(sqlite3 *db, const char *path, const char *name, struct problem *reterr)
+static bool
+try_attach(sqlite3 *db, const char *uri, const char *name)
+{
+	sqlite3_stmt *statement = NULL;
+	bool attached = sqlite3_prepare_v2(db, "ATTACH ? AS ?", -1, &statement,
+			    NULL) == SQLITE_OK &&
+			sqlite3_bind_text(statement, 1, uri, -1,
+			    SQLITE_STATIC) == SQLITE_OK &&
+			sqlite3_bind_text(statement, 2, name, -1,
+			    SQLITE_STATIC) == SQLITE_OK &&
+			sqlite3_step(statement) == SQLITE_DONE;
+
+	(void)sqlite3_finalize(statement);
+	return attached;
+}
+
+int
+unite_attach(struct sqlite3 *db, const char *path, const char *name,
+    struct problem *reterr)
 {
 	char uri[UNITE_URI];
-	sqlite3_stmt *statement = NULL;
-	bool attached;
 
 	if (unite_uri(path, uri, reterr) != STATUS_OK)
 		return STATUS_PROBLEM;
-	attached = sqlite3_prepare_v2(db, "ATTACH ? AS ?", -1, &statement,
-		       NULL) == SQLITE_OK &&
-		   sqlite3_bind_text(statement, 1, uri, -1, SQLITE_STATIC) ==
-		       SQLITE_OK &&
-		   sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC) ==
-		       SQLITE_OK &&
-		   sqlite3_step(statement) == SQLITE_DONE;
-	if (!attached)
-		(void)problem_set(
-		    reterr, "cannot read %s: %s", path, sqlite3_errmsg(db));
-	(void)sqlite3_finalize(statement);
-	return attached ? STATUS_OK : STATUS_PROBLEM;
+	if (try_attach(db, uri, name) ||
+	    (mend_is_needed(db) && mend(path) && try_attach(db, uri, name)))
+		return STATUS_OK;
+	return problem_set(
+	    reterr, "cannot read %s: %s", path, sqlite3_errmsg(db));
 }
 
 /* "before main.what behind UNION ALL before s1.what behind ..." */
@@ -187,7 +196,7 @@ unite(struct sqlite3 *db, const char *audit, const struct shelf *shelf,
 		status = shelf_path(
 		    audit, shelf->numbers[shelf->count - 1 - i], path, reterr);
 		if (status == STATUS_OK)
-			status = attach(db, path, names[i], reterr);
+			status = unite_attach(db, path, names[i], reterr);
 	}
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
 		if (status == STATUS_OK)

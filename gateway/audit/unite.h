@@ -21,6 +21,10 @@ struct sqlite3;
 int unite_uri(const char *path, char ret[UNITE_URI], struct problem *reterr)
     MUST_CHECK;
 
+/* Attaches a segment, for reading only. */
+int unite_attach(struct sqlite3 *db, const char *path, const char *name,
+    struct problem *reterr) MUST_CHECK;
+
 int unite(struct sqlite3 *db, const char *audit, const struct shelf *shelf,
     struct problem *reterr) MUST_CHECK;
 

@@ -57,6 +57,13 @@ def await_writer(path):
         fcntl.flock(lock, fcntl.LOCK_EX)
 
 
+def await_sealed(path):
+    """Until what was left is sealed, on a busy machine as well."""
+    done = audit(path, "prune", "--keep", "999")
+    assert done.returncode == 0, done.stderr
+    await_writer(path)
+
+
 def segments(path):
     folder, name = os.path.split(path)
     return sorted(os.path.join(folder, entry) for entry in os.listdir(folder)
@@ -78,11 +85,8 @@ class Case(unittest.TestCase):
         cls.one = os.path.join(cls.folder, "one.db")
         fill(cls.many, segment_rows=300)
         fill(cls.one)
-        # Waits until what was left is sealed, on a busy machine as well.
         for path in (cls.many, cls.one):
-            done = audit(path, "prune", "--keep", "999")
-            assert done.returncode == 0, done.stderr
-            await_writer(path)
+            await_sealed(path)
 
     @classmethod
     def tearDownClass(cls):
@@ -303,9 +307,30 @@ class Proof(Case):
         other = os.path.join(self.folder, "other.db")
         if not os.path.exists(other):
             fill(other, segment_rows=300)
+            await_sealed(other)
         os.unlink(path + ".000002")
         shutil.copyfile(other + ".000002", path + ".000002")
         self.expect(path, "segment", 2)
+
+    def test_segment_that_was_left_half_sealed_is_read(self):
+        """Its sealer died in the middle of a change by rollback journal."""
+        for number in (1, 2):
+            path = self.copy()
+            left = segments(path)[number]
+            os.chmod(left, 0o600)
+            subprocess.run([sys.executable, "-c", """
+import os, signal, sqlite3, sys
+database = sqlite3.connect(sys.argv[1])
+database.execute("PRAGMA cache_size = 1")
+database.execute("PRAGMA cache_spill = 1")
+database.execute("UPDATE event SET object = '/changed' || seq")
+os.kill(os.getpid(), signal.SIGKILL)
+""", left], check=False, timeout=60)
+            self.assertTrue(os.path.exists(left + "-journal"))
+            rows = ask(path, "query", "SELECT count(*) AS n, "
+                       "sum(object LIKE '/changed%') AS c FROM v_event")
+            self.assertEqual(rows[0]["c"], 0)
+            self.assertEqual(verify(path)[0], 0)
 
     def test_change_in_a_segment_that_is_left_is_found(self):
         path = self.copy()
