@@ -45,11 +45,17 @@ states_limits(const struct rule *rule)
 	return quota_is_stated(&rule->quota);
 }
 
-/* To deny it is what happens anyway. */
+/* Questions for names are answered by us, whoever is asked. */
 static bool
-states_udp(const struct rule *rule)
+states_udp_53(const struct rule *rule)
 {
-	return rule->protocol == RULE_UDP && rule->action != RULE_DENY;
+	bool others = rule->port_count == 0;
+
+	for (size_t i = 0; i < rule->port_count; i++)
+		others = others || rule->ports[i].first != 53 ||
+			 rule->ports[i].last != 53;
+	return rule->protocol == RULE_UDP && rule->action != RULE_DENY &&
+	       !others;
 }
 
 /* Whether a run does what the key, or the value of one, says. */
@@ -58,7 +64,7 @@ static const struct promise {
 	bool (*states)(const struct rule *rule);
 	bool kept;
 } promises[] = {
-	{ "udp", states_udp, false },
+	{ "port", states_udp_53, false },
 	{ "credential", states_credential, true },
 	{ "clear", states_clear, true },
 	{ "echo", states_echo, true },

@@ -51,6 +51,7 @@ static const char *const l7_names[] = {
 	[EVENT_L7_MCP] = "mcp",
 	[EVENT_L7_EXEC] = "exec",
 	[EVENT_L7_INTERNAL] = "internal",
+	[EVENT_L7_UDP] = "udp",
 };
 
 static_assert(
@@ -161,7 +162,8 @@ event_is_request(const struct event *event)
 		return true;
 	if (event->kind != EVENT_FLOW_OPEN && event->kind != EVENT_FLOW_END)
 		return false;
-	return event->tls < -1 || event->l7 == EVENT_L7_TCP;
+	return event->tls < -1 || event->l7 == EVENT_L7_TCP ||
+	       event->l7 == EVENT_L7_UDP;
 }
 
 static void

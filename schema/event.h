@@ -64,6 +64,7 @@ enum event_l7 {
 	EVENT_L7_MCP,
 	EVENT_L7_EXEC,
 	EVENT_L7_INTERNAL,
+	EVENT_L7_UDP,
 	EVENT_L7_COUNT
 };
 
@@ -115,9 +116,9 @@ const char *event_l7_name(unsigned l7);
  * What the counts of a run mean.  A refusal is a row with the verdict deny,
  * of any kind but a person's decision.  A request is an http_intent; an http
  * row without an intent; a flow_open row of a flow that is passed through or is
- * no HTTP (tls below 0, or l7 is tcp), or a flow_end row without one; and every
- * refusal that none of these has counted before.  Of a pair only the first row
- * counts, unless an allowed intent ends in a refusal.
+ * no HTTP (tls below 0, or l7 is tcp or udp), or a flow_end row without one;
+ * and every refusal that none of these has counted before.  Of a pair only the
+ * first row counts, unless an allowed intent ends in a refusal.
  */
 bool event_is_request(const struct event *event);
 bool event_is_refusal(const struct event *event);

@@ -18,6 +18,10 @@ enum handoff_fd {
 	HANDOFF_UDP4, /* port 53, with IP_PKTINFO */
 	HANDOFF_UDP6,
 	HANDOFF_DIAG, /* NETLINK_SOCK_DIAG */
+	HANDOFF_ANY4, /* every other UDP port, with IP_RECVORIGDSTADDR */
+	HANDOFF_ANY6,
+	HANDOFF_RAW4, /* IPPROTO_RAW: whole packets into the sandbox */
+	HANDOFF_RAW6,
 	HANDOFF_FD_COUNT
 };
 

@@ -63,7 +63,7 @@
 
 /* Channels between our own programs. */
 #define LIMIT_FRAME 65536 /* a packet of 128 KiB passes */
-#define LIMIT_FRAME_FDS 8 /* the handoff has five */
+#define LIMIT_FRAME_FDS 10 /* the handoff has nine */
 #define LIMIT_CHANNEL_QUEUE 4096 /* frames that wait for a slow sibling */
 
 /* Exchanges that the broker asks for (broker.md section 3). */
@@ -125,6 +125,7 @@
 
 /* What one sandbox may make its gateway hold. */
 #define LIMIT_FLOWS 8192 /* 5,000 idle and 1,000 busy must fit */
+#define LIMIT_UDP_FLOWS 1024 /* of these, so that TCP has room */
 #define LIMIT_NAMES 65536 /* synthetic addresses of one run */
 #define LIMIT_LEAVES 1024 /* cached certificates, 2 KiB each */
 #define LIMIT_RESOLVED 2048 /* names in the resolver's cache */
@@ -222,8 +223,11 @@
 #define LIMIT_NEEDLE 8192 /* the longest token a head could take */
 #define LIMIT_NEEDLE_LEAST 8 /* shorter ones are found by accident */
 #define LIMIT_DNS_MESSAGE 4096
+#define LIMIT_DATAGRAM 65507 /* what IPv4 and UDP leave of 65,535 */
 
 /* Buffers. */
+#define LIMIT_EARLY_DATAGRAMS 16 /* of a flow that is not open yet */
+#define LIMIT_EARLY_BYTES 65536 /* in all of them */
 #define LIMIT_RELAY_TURNS 64 /* of one message in a tick, for others too */
 #define LIMIT_RELAY_BYTES 65536 /* one read; smaller ones cost CPU */
 
@@ -238,6 +242,7 @@
 #define LIMIT_HEAD_MS 30000 /* a request head that has begun */
 #define LIMIT_H2_COUNT_MS 10000 /* a peer's sins are forgotten by then */
 #define LIMIT_IDLE_MS 3600000 /* an hour without a byte */
+#define LIMIT_UDP_IDLE_MS 120000 /* RFC 4787 section 4.3: two minutes */
 #define LIMIT_CARRIER_IDLE_MS 15000 /* servers drop theirs after a minute */
 #define LIMIT_REFUSE_MS 2000 /* a refusal gets this long to be read */
 #define LIMIT_CLOSE_MS 2000

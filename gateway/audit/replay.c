@@ -17,7 +17,7 @@ static const struct question question = {
 	"SELECT d.host, e.dst_port, e.kind, e.verdict, ifnull(e.tls, -1) AS "
 	"tls, e.verb, e.object, max(ifnull(e.dst_ip, h.dst_ip)) AS dst_ip, "
 	"min(e.ts_us) AS ts_us, count(*) AS times, ifnull(ru.name, r.name) AS "
-	"why, max(cr.name) AS cred "
+	"why, max(cr.name) AS cred, ifnull(e.l7, -1) = 10 AS udp "
 	"FROM event e JOIN dst d ON d.id = e.dst_id "
 	/* An intent does not know yet where it will lead: its end does. */
 	"LEFT JOIN (SELECT parent_seq, max(dst_ip) AS dst_ip FROM event "
@@ -32,15 +32,16 @@ static const struct question question = {
 	"AND (e.verdict <> 2 OR e.reason IN (1, 2, 3, 4, 6, 12, 13, 19)) "
 	"AND (e.kind = 4 OR (e.kind = 1 AND e.parent_seq IS NULL) "
 	"OR (e.kind = 3 AND (e.verdict = 2 OR ifnull(e.tls, 0) < -1 "
-	"OR ifnull(e.l7, -1) = 0)) OR (e.kind = 5 AND e.verdict <> 1)) "
+	"OR ifnull(e.l7, -1) IN (0, 10))) OR (e.kind = 5 AND e.verdict <> 1)) "
 	"GROUP BY d.host, e.dst_port, e.kind, e.verdict, ifnull(e.tls, -1), "
-	"e.verb, e.object, why, e.cred_id "
+	"ifnull(e.l7, -1) = 10, e.verb, e.object, why, e.cred_id "
 	"ORDER BY d.host, e.dst_port, e.object, e.verb, e.kind, e.verdict, "
 	"why",
 	NULL,
 	"SELECT host, dst_port, kind, verdict, tls, verb, object, "
-	"max(dst_ip), min(ts_us), sum(times), why, cred FROM part "
-	"GROUP BY host, dst_port, kind, verdict, tls, verb, object, why, cred "
+	"max(dst_ip), min(ts_us), sum(times), why, cred, udp FROM part "
+	"GROUP BY host, dst_port, kind, verdict, tls, verb, object, why, cred, "
+	"udp "
 	"ORDER BY host, dst_port, object, verb, kind, verdict, why"
 };
 
@@ -57,6 +58,7 @@ enum column {
 	COLUMN_TIMES,
 	COLUMN_WHY,
 	COLUMN_CREDENTIAL,
+	COLUMN_UDP, /* 1: datagrams */
 	COLUMN_COUNT
 };
 
@@ -142,13 +144,15 @@ read_request(const struct query_cell *cells, struct replay_attempt *attempt)
 
 /* Below -1 it was TLS that passed unread; -1, nobody looked. */
 static bool
-read_flow(int64_t tls, struct replay_attempt *attempt)
+read_flow(int64_t tls, bool udp, struct replay_attempt *attempt)
 {
 	struct facts *facts = &attempt->facts;
 
 	facts->stage = STAGE_HELLO;
 	facts->protocol =
 	    tls < -1 || tls > 0 ? FACT_PROTOCOL_TLS : FACT_PROTOCOL_TCP;
+	if (udp)
+		facts->protocol = FACT_PROTOCOL_UDP;
 	return true;
 }
 
@@ -181,7 +185,8 @@ read_attempt(const struct query_cell *cells, struct replay_attempt *attempt)
 		return false;
 	facts->port = (uint16_t)port;
 	if (cells[COLUMN_KIND].number == KIND_FLOW)
-		return read_flow(cells[COLUMN_TLS].number, attempt);
+		return read_flow(cells[COLUMN_TLS].number,
+		    cells[COLUMN_UDP].number == 1, attempt);
 	return read_request(cells, attempt);
 }
 

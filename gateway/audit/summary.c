@@ -4,22 +4,22 @@
  * The rows of the run lie between its first and last one, which an index
  * finds; so a summary does not read the whole file.
  */
-#define RUN                                                               \
-	"WITH run AS (SELECT s.*, "                                       \
-	"(SELECT min(seq) FROM event WHERE kind IN (15, 18) "             \
-	"AND kind NOT IN (1, 2, 5) AND sandbox_id = s.id) AS first, "     \
-	"ifnull((SELECT seq FROM event WHERE kind = 16 AND kind NOT IN "  \
-	"(1, 2, 5) AND sandbox_id = s.id), 9223372036854775807) AS last " \
-	"FROM sandbox s WHERE s.uid = :sbx), "                            \
-	"row AS (SELECT e.*, "                                            \
-	"e.verdict = 2 AND e.kind <> 12 "                                 \
-	"AND NOT (e.kind = 2 AND e.parent_seq IS NOT NULL) "              \
-	"AS refused FROM run CROSS JOIN event e "                         \
-	"WHERE e.seq BETWEEN run.first AND run.last "                     \
-	"AND e.sandbox_id = run.id), "                                    \
-	"counted AS (SELECT row.*, parent_seq IS NULL AND (refused "      \
-	"OR kind IN (1, 4) OR (kind IN (2, 3) AND "                       \
-	"(ifnull(tls, 0) < -1 OR ifnull(l7, -1) = 0))) AS request "       \
+#define RUN                                                                \
+	"WITH run AS (SELECT s.*, "                                        \
+	"(SELECT min(seq) FROM event WHERE kind IN (15, 18) "              \
+	"AND kind NOT IN (1, 2, 5) AND sandbox_id = s.id) AS first, "      \
+	"ifnull((SELECT seq FROM event WHERE kind = 16 AND kind NOT IN "   \
+	"(1, 2, 5) AND sandbox_id = s.id), 9223372036854775807) AS last "  \
+	"FROM sandbox s WHERE s.uid = :sbx), "                             \
+	"row AS (SELECT e.*, "                                             \
+	"e.verdict = 2 AND e.kind <> 12 "                                  \
+	"AND NOT (e.kind = 2 AND e.parent_seq IS NOT NULL) "               \
+	"AS refused FROM run CROSS JOIN event e "                          \
+	"WHERE e.seq BETWEEN run.first AND run.last "                      \
+	"AND e.sandbox_id = run.id), "                                     \
+	"counted AS (SELECT row.*, parent_seq IS NULL AND (refused "       \
+	"OR kind IN (1, 4) OR (kind IN (2, 3) AND "                        \
+	"(ifnull(tls, 0) < -1 OR ifnull(l7, -1) IN (0, 10)))) AS request " \
 	"FROM row) "
 
 static const struct summary_section sections[] = {

@@ -13,6 +13,7 @@
 #include "gateway/flow/plane.h"
 #include "gateway/flow/table.h"
 #include "gateway/flow/trusts.h"
+#include "gateway/flow/udp.h"
 #include "gateway/net/pool.h"
 #include "gateway/net/resolve.h"
 #include "gateway/proc/clock.h"
@@ -176,6 +177,7 @@ engine_free(struct engine *engine)
 		table_close_all(plane->table, REASON_STOPPING);
 	loop_settle(plane->loop);
 	table_free(plane->table);
+	udp_free(plane->udp);
 	carriers_free(plane->carriers);
 	consent_free(plane->consent);
 	grants_free(plane->grants);
@@ -221,11 +223,34 @@ make_trust(const struct engine *engine, int ret[HANDOFF_TRUST_COUNT],
 	return status;
 }
 
+/* Takes every socket of fds but the one for diagnosis, also on failure. */
+static int
+open_doors(struct engine *engine, const int fds[HANDOFF_FD_COUNT],
+    struct problem *reterr)
+{
+	struct plane *plane = &engine->plane;
+	struct udp_doors doors = { .any4 = fds[HANDOFF_ANY4],
+		.any6 = fds[HANDOFF_ANY6],
+		.raw4 = fds[HANDOFF_RAW4],
+		.raw6 = fds[HANDOFF_RAW6] };
+
+	engine->port53 = port53_new(plane->loop, engine->stub,
+	    fds[HANDOFF_UDP4], fds[HANDOFF_UDP6], reterr);
+	plane->udp = udp_new(plane, &doors, reterr);
+	if (engine->port53 == NULL || plane->udp == NULL) {
+		(void)close(fds[HANDOFF_TCP4]);
+		(void)close(fds[HANDOFF_TCP6]);
+		return STATUS_PROBLEM;
+	}
+	engine->accept = accept_new(plane, engine->port53, fds[HANDOFF_TCP4],
+	    fds[HANDOFF_TCP6], reterr);
+	return engine->accept == NULL ? STATUS_PROBLEM : STATUS_OK;
+}
+
 int
 engine_listen(struct engine *engine, const int fds[HANDOFF_FD_COUNT],
     int ret_trust[HANDOFF_TRUST_COUNT], struct problem *reterr)
 {
-	struct plane *plane = &engine->plane;
 	int status;
 
 	if (engine->accept != NULL) {
@@ -233,19 +258,11 @@ engine_listen(struct engine *engine, const int fds[HANDOFF_FD_COUNT],
 			(void)close(fds[i]);
 		return STATUS_REFUSED;
 	}
-	watch_callers(plane, fds[HANDOFF_DIAG]);
+	watch_callers(&engine->plane, fds[HANDOFF_DIAG]);
 	(void)close(fds[HANDOFF_DIAG]);
-	engine->port53 = port53_new(plane->loop, engine->stub,
-	    fds[HANDOFF_UDP4], fds[HANDOFF_UDP6], reterr);
-	if (engine->port53 == NULL) {
-		(void)close(fds[HANDOFF_TCP4]);
-		(void)close(fds[HANDOFF_TCP6]);
-		return STATUS_PROBLEM;
-	}
-	engine->accept = accept_new(plane, engine->port53, fds[HANDOFF_TCP4],
-	    fds[HANDOFF_TCP6], reterr);
-	if (engine->accept == NULL)
-		return STATUS_PROBLEM;
+	status = open_doors(engine, fds, reterr);
+	if (status != STATUS_OK)
+		return status;
 	status = make_trust(engine, ret_trust, reterr);
 	if (status != STATUS_OK)
 		return status;
@@ -331,6 +348,7 @@ engine_stop(struct engine *engine, enum reason reason)
 	accept_free(STEAL(engine->accept));
 	port53_free(STEAL(engine->port53));
 	table_close_all(engine->plane.table, reason);
+	udp_stop(engine->plane.udp);
 	stub_finish(engine->stub);
 	loop_settle(engine->plane.loop);
 }

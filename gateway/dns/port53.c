@@ -164,11 +164,13 @@ port53_new(struct loop *loop, struct stub *stub, int udp4, int udp6,
 	port53->loop = loop;
 	port53->stub = stub;
 	LIST_INIT(&port53->streams);
-	port53->udp[0] = datagram_new(base, udp4, on_message4, port53);
+	port53->udp[0] =
+	    datagram_new(base, udp4, LIMIT_DNS_MESSAGE, on_message4, port53);
 	if (port53->udp[0] == NULL)
 		goto fail;
 	udp4 = -1;
-	port53->udp[1] = datagram_new(base, udp6, on_message6, port53);
+	port53->udp[1] =
+	    datagram_new(base, udp6, LIMIT_DNS_MESSAGE, on_message6, port53);
 	if (port53->udp[1] == NULL)
 		goto fail;
 	return port53;

@@ -183,6 +183,7 @@ ask(struct caller *caller, struct flow *flow, bool digest)
 	struct sighting_question question = { .number = caller->asked + 1,
 		.from = flow->from,
 		.to = flow->wanted,
+		.transport = flow->datagrams ? SIGHTING_UDP : SIGHTING_TCP,
 		.digest = digest };
 	struct slot *slot = &caller->slots[question.number % LIMIT_SIGHTINGS];
 

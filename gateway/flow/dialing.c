@@ -62,6 +62,15 @@ on_accepted(struct sink_wait *wait, int64_t seq)
 	go_on(dialing);
 }
 
+static enum upstream_kind
+kind_of(const struct flow *flow)
+{
+	if (flow->datagrams)
+		return UPSTREAM_DATAGRAMS;
+	return is_intercepted(flow) ? upstream_kind(flow, false)
+				    : UPSTREAM_CLEAR;
+}
+
 /* For the requests to come. */
 static void
 keep(struct dialing *dialing, const struct upstream_result *result)
@@ -162,8 +171,7 @@ dialing_enter(struct flow *flow)
 	dialing->waits_for_row = true;
 	if (reserve(dialing))
 		return;
-	wish.kind =
-	    is_intercepted(flow) ? upstream_kind(flow, false) : UPSTREAM_CLEAR;
+	wish.kind = kind_of(flow);
 	dialing->upstream =
 	    upstream_connect(flow, &wish, on_connected, dialing);
 	if (dialing->upstream == NULL)

@@ -54,6 +54,7 @@ struct leg;
 struct outside;
 struct program;
 struct pump;
+struct shuttle;
 struct stack;
 struct stream;
 
@@ -102,6 +103,7 @@ struct flow {
 	int64_t opened_us; /* monotonic */
 	struct endpoint wanted; /* where the program meant to go */
 	struct endpoint from;
+	bool datagrams; /* of UDP: it has ends, but no connection */
 	bool by_name; /* wanted stands for host */
 	struct hostname host;
 	const char *proxy; /* how it was told where to; NULL: it was caught */
@@ -145,11 +147,13 @@ struct flow {
 	struct h1_server *server;
 	struct h2_server *h2_server;
 	struct pump *tunnel;
+	struct shuttle *shuttle; /* of datagrams */
 
 	/* Why it was refused or ended; the first reason stands. */
 	enum reason reason;
 	char cause[128]; /* in words, where a library has some; or empty */
 	bool opened; /* its first row was put */
+	bool counted; /* its refusal is told by a row about many */
 	bool tunneled; /* its bytes were passed on unread */
 
 	/* For its rows. */

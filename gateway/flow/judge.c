@@ -14,6 +14,8 @@
 static enum fact_protocol
 protocol_of(const struct flow *flow)
 {
+	if (flow->datagrams)
+		return FACT_PROTOCOL_UDP;
 	if (!flow->sniffed)
 		return FACT_PROTOCOL_UNKNOWN;
 	switch (flow->protocol) {
@@ -54,6 +56,7 @@ judge_facts(const struct flow *flow)
 		facts.exe_sha256 = sighting->digest;
 	/* Inside TLS and HTTP requests follow; elsewhere nothing does. */
 	facts.last = facts.protocol == FACT_PROTOCOL_TCP ||
+		     facts.protocol == FACT_PROTOCOL_UDP ||
 		     facts.protocol == FACT_PROTOCOL_SSH;
 	return facts;
 }

@@ -21,6 +21,7 @@ struct sink;
 struct stub;
 struct table;
 struct trusts;
+struct udp;
 
 struct plane {
 	struct loop *loop;
@@ -34,6 +35,7 @@ struct plane {
 	struct trusts *trusts;
 	struct carriers *carriers;
 	struct table *table;
+	struct udp *udp; /* NULL until there is a sandbox */
 	struct consent *consent;
 	struct grants *grants; /* NULL: this run has no credentials */
 	struct caller *caller; /* NULL: nobody tells who asks */

@@ -4,6 +4,7 @@
 #include "gateway/flow/program.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proc/log.h"
+#include "gateway/run/fold.h"
 #include "gateway/run/run.h"
 #include "policy/policy.h"
 #include "policy/rule.h"
@@ -88,8 +89,8 @@ describe(const struct flow *flow, struct words *words)
 	event.dst_port = flow->wanted.port;
 	event.dst_ip = flow->upstream.address;
 	event.tls = tls_of(flow);
-	/* What is passed on unread, or not known yet, is bytes over TCP. */
-	event.l7 = EVENT_L7_TCP;
+	/* What is passed on unread, or not known yet, is only bytes. */
+	event.l7 = flow->datagrams ? EVENT_L7_UDP : EVENT_L7_TCP;
 	if (judge_reads_http(flow))
 		event.l7 = flow->speaks_h2 ? EVENT_L7_H2 : EVENT_L7_HTTP1;
 	if (flow->by_name) {
@@ -199,8 +200,8 @@ record_end(struct flow *flow)
 	flow->plane->run->tally.flows++;
 	put_outcome(&flow->verdict, flow->reason, &event);
 	if (!flow->opened) {
-		/* A refused request has said it all. */
-		if (flow->requests > 0)
+		/* A refused request, or a sum of refusals, says it all. */
+		if (flow->requests > 0 || flow->counted)
 			return;
 		status = record_open(flow, NULL);
 		if (status != STATUS_OK)
@@ -225,6 +226,33 @@ record_end(struct flow *flow)
 	status = put(flow, &event, NULL);
 	if (status != STATUS_OK)
 		log_warning("the end of a flow has no row: the audit is gone");
+}
+
+void
+record_sum(struct plane *plane, const struct fold_sum *sum)
+{
+	char detail[64];
+	struct cursor_writer out = cursor_writer_of(detail, sizeof(detail));
+	struct json j = json_to(&out);
+	struct event event = event_empty();
+
+	json_open(&j, NULL, '{');
+	json_number(&j, "count", (int64_t)sum->count);
+	json_close(&j, '}');
+	event.kind = EVENT_FLOW_OPEN;
+	event.reason = sum->reason;
+	event.verdict = verdict_of(VERDICT_DENY, sum->reason);
+	event.ts_us = clock_wall_us();
+	event.l7 = EVENT_L7_UDP;
+	event.tls = 0;
+	event.host = cursor_of_text(sum->what);
+	event.dst_ip = sum->address;
+	event.dst_port = sum->number;
+	if (cursor_written(&out))
+		event.detail = cursor_of(out.bytes, out.used);
+	run_count(plane->run, &event);
+	if (sink_put(plane->sink, &event, NULL) != STATUS_OK)
+		log_warning("refusals have no row: the audit is gone");
 }
 
 static struct event

@@ -22,6 +22,11 @@ int record_open(struct flow *flow, struct sink_wait *wait) MUST_CHECK;
 /* Puts flow_end, or, if the flow was never opened, its only flow_open. */
 void record_end(struct flow *flow);
 
+struct fold_sum;
+
+/* Puts a flow_open for all that were refused alike and have no row. */
+void record_sum(struct plane *plane, const struct fold_sum *sum);
+
 /* One request, for the rows about it; text is borrowed for the call. */
 struct record_request {
 	const uint8_t *id; /* EVENT_REQ_ID bytes */

@@ -167,7 +167,8 @@ go_on(struct upstream *upstream, int fd)
 		.fd = fd, .to = upstream->to, .cause = ""
 	};
 
-	if (upstream->kind != UPSTREAM_CLEAR)
+	if (upstream->kind == UPSTREAM_TLS_HTTP1 ||
+	    upstream->kind == UPSTREAM_TLS_ANY)
 		begin_tls(upstream, fd);
 	else
 		finish(upstream, &result);
@@ -217,6 +218,7 @@ dial_list(struct upstream *upstream, const struct address *list, size_t count)
 	struct dial_order order = { .list = list,
 		.count = count,
 		.port = upstream->flow->wanted.port,
+		.datagrams = upstream->kind == UPSTREAM_DATAGRAMS,
 		.may_dial = may_dial,
 		.arg = upstream };
 
@@ -252,6 +254,11 @@ on_start(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (upstream->detours && upstream->kind == UPSTREAM_DATAGRAMS) {
+		fail(upstream, REASON_UNSUPPORTED,
+		    "the house's proxy carries no datagrams");
+		return;
+	}
 	if (upstream->detours) {
 		upstream->detour = detour_start(flow, on_detoured, upstream);
 		if (upstream->detour == NULL)

@@ -19,6 +19,7 @@ struct upstream;
 
 enum upstream_kind {
 	UPSTREAM_CLEAR,
+	UPSTREAM_DATAGRAMS, /* UDP */
 	UPSTREAM_TLS_HTTP1, /* offers nothing else */
 	UPSTREAM_TLS_ANY /* HTTP/2 too */
 };

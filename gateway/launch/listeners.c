@@ -22,7 +22,7 @@ static const struct {
 	const char *what;
 	struct endpoint at; /* no address: a socket that is not bound */
 	int family, type, protocol;
-	struct option options[3];
+	struct option options[4];
 } recipes[] = {
 	[HANDOFF_TCP4] = { "the IPv4 listener",
 	    { { 4, { 127, 0, 0, 1 } }, REDIRECT_PORT }, AF_INET, SOCK_STREAM, 0,
@@ -42,6 +42,19 @@ static const struct {
 		{ IPPROTO_IPV6, IPV6_FREEBIND } } },
 	[HANDOFF_DIAG] = { "the socket that lists sockets", { { 0 }, 0 },
 	    AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG, { { 0, 0 } } },
+	[HANDOFF_ANY4] = { "the IPv4 socket for datagrams",
+	    { { 4, { 127, 0, 0, 1 } }, REDIRECT_PORT }, AF_INET, SOCK_DGRAM, 0,
+	    { { IPPROTO_IP, IP_TRANSPARENT },
+		{ IPPROTO_IP, IP_RECVORIGDSTADDR } } },
+	[HANDOFF_ANY6] = { "the IPv6 socket for datagrams",
+	    { { 16, { [15] = 1 } }, REDIRECT_PORT }, AF_INET6, SOCK_DGRAM, 0,
+	    { { IPPROTO_IPV6, IPV6_V6ONLY }, { IPPROTO_IPV6, IPV6_TRANSPARENT },
+		{ IPPROTO_IPV6, IPV6_RECVORIGDSTADDR } } },
+	/* What is sent has its own header, and so the source it says. */
+	[HANDOFF_RAW4] = { "the IPv4 socket for packets", { { 0 }, 0 }, AF_INET,
+	    SOCK_RAW, IPPROTO_RAW, { { 0, 0 } } },
+	[HANDOFF_RAW6] = { "the IPv6 socket for packets", { { 0 }, 0 },
+	    AF_INET6, SOCK_RAW, IPPROTO_RAW, { { 0, 0 } } },
 };
 
 static_assert(sizeof(recipes) / sizeof(recipes[0]) == HANDOFF_FD_COUNT,
@@ -58,7 +71,7 @@ open_one(size_t index)
 
 	if (fd < 0)
 		return -1;
-	for (size_t i = 0; i < 3 && recipes[index].options[i].name != 0; i++)
+	for (size_t i = 0; recipes[index].options[i].name != 0; i++)
 		if (setsockopt(fd, recipes[index].options[i].level,
 			recipes[index].options[i].name, &one, sizeof(one)) != 0)
 			return -1;

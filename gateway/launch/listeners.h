@@ -16,7 +16,7 @@ struct listeners {
 	int fds[HANDOFF_FD_COUNT];
 };
 
-/* Needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE in the namespace. */
+/* Needs CAP_NET_ADMIN, _RAW and _BIND_SERVICE in the namespace. */
 int listeners_open(struct listeners *ret, struct problem *reterr) MUST_CHECK;
 
 void listeners_done(struct listeners *listeners);

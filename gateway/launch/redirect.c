@@ -24,6 +24,9 @@
 /* Where the destination stands in the two headers. */
 #define IPV4_DESTINATION 16
 #define IPV6_DESTINATION 24
+#define UDP_DESTINATION 2
+
+#define DNS_PORT 53
 
 static void
 begin_message(struct netlink *n, uint8_t message, uint16_t flags)
@@ -206,8 +209,18 @@ want_foreign(struct rule *rule, uint8_t family)
 	want(rule, NFT_CMP_NEQ, own.bytes, own.length);
 }
 
+/* Questions for names have a socket of their own, on any address. */
 static void
-put_catch(struct netlink *n, uint8_t family)
+want_no_question(struct rule *rule)
+{
+	const uint16_t port = htons(DNS_PORT);
+
+	load_bytes(rule, NFT_PAYLOAD_TRANSPORT_HEADER, UDP_DESTINATION, 2);
+	want(rule, NFT_CMP_NEQ, &port, sizeof(port));
+}
+
+static void
+put_catch(struct netlink *n, uint8_t family, uint8_t protocol)
 {
 	static const uint8_t listener4[4] = { 127, 0, 0, 1 };
 	static const uint8_t listener6[16] = { [15] = 1 };
@@ -215,7 +228,9 @@ put_catch(struct netlink *n, uint8_t family)
 	struct rule rule = begin_rule(n, CATCH);
 
 	want_foreign(&rule, family);
-	want_byte(&rule, NFT_META_L4PROTO, IPPROTO_TCP);
+	want_byte(&rule, NFT_META_L4PROTO, protocol);
+	if (protocol == IPPROTO_UDP)
+		want_no_question(&rule);
 	if (family == NFPROTO_IPV4)
 		set_register(&rule, NFT_REG_1, listener4, sizeof(listener4));
 	else
@@ -256,8 +271,10 @@ redirect_install(struct problem *reterr)
 	put_table(&n);
 	put_chain(&n, CATCH, NF_INET_PRE_ROUTING, CATCH_PRIORITY);
 	put_chain(&n, ECHO, NF_INET_LOCAL_OUT, 0);
-	put_catch(&n, NFPROTO_IPV4);
-	put_catch(&n, NFPROTO_IPV6);
+	put_catch(&n, NFPROTO_IPV4, IPPROTO_TCP);
+	put_catch(&n, NFPROTO_IPV6, IPPROTO_TCP);
+	put_catch(&n, NFPROTO_IPV4, IPPROTO_UDP);
+	put_catch(&n, NFPROTO_IPV6, IPPROTO_UDP);
 	put_echo(&n, NFPROTO_IPV4);
 	put_echo(&n, NFPROTO_IPV6);
 	put_batch(&n, NFNL_MSG_BATCH_END);

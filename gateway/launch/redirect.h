@@ -1,11 +1,11 @@
 /*
- * redirect - the nf_tables rules that bring every TCP connection to one
- * listener of the sandbox's own network namespace.
+ * redirect - the nf_tables rules that bring every TCP connection and every
+ * datagram to a socket of the sandbox's own network namespace.
  *
  * TPROXY and not NAT: no conntrack is asked, and the accepted socket's own
  * name is the address that was meant.  The rules are no wall: without them
- * the namespace leads nowhere.  UDP needs none, its listener is bound to
- * every address; a port nobody listens on is refused by the kernel at once.
+ * the namespace leads nowhere.  UDP port 53 needs none: the socket for it is
+ * bound to every address.
  */
 #ifndef GATEWAY_LAUNCH_REDIRECT_H
 #define GATEWAY_LAUNCH_REDIRECT_H
@@ -14,7 +14,7 @@
 #include "schema/problem.h"
 
 /*
- * The port of both listeners, on 127.0.0.1 and ::1.  The last one: no
+ * The port of all of them, on 127.0.0.1 and ::1.  The last one: no
  * program takes it by itself, and it is outside the ephemeral range.
  */
 #define REDIRECT_PORT 65535

@@ -16,15 +16,13 @@
 /* More in one call gained nothing: the kernel's work is in each message. */
 #define BATCH 16
 
-/* Room for either family's packet information. */
-/* Whoever made the socket may have asked for the original address too. */
+/* Room for either family's packet information and original destination. */
 #define CONTROL_SIZE                              \
 	(CMSG_SPACE(sizeof(struct in6_pktinfo)) + \
 	    CMSG_SPACE(sizeof(struct sockaddr_in6)))
 
 /* A message in the shape the kernel wants it, with its parts. */
 struct parcel {
-	unsigned char bytes[LIMIT_DNS_MESSAGE];
 	struct sockaddr_storage peer;
 	_Alignas(struct cmsghdr) unsigned char control[CONTROL_SIZE];
 	struct iovec part;
@@ -32,7 +30,7 @@ struct parcel {
 
 struct datagram {
 	int fd, family;
-	uint16_t port; /* of the socket, and so of all that it catches */
+	size_t size; /* of the longest message */
 	struct event *readable;
 	datagram_call *on_message;
 	void *arg;
@@ -40,6 +38,8 @@ struct datagram {
 	unsigned waiting; /* answers gathered */
 	struct mmsghdr in_heads[BATCH], out_heads[BATCH];
 	struct parcel in[BATCH], out[BATCH];
+	unsigned char *in_bytes; /* size for each of a batch */
+	unsigned char out_bytes[BATCH][LIMIT_DNS_MESSAGE];
 };
 
 static int
@@ -53,53 +53,51 @@ datagram_set(int fd, int level, int option)
 /* Learns what the socket is, and has it tell where messages were meant to go.
  */
 static int
-datagram_prepare(int fd, int *ret_family, uint16_t *ret_port)
+datagram_prepare(int fd, int *ret_family)
 {
 	struct sockaddr_storage own = { 0 };
 	socklen_t length = sizeof(own);
-	struct endpoint endpoint;
 	int flags = fcntl(fd, F_GETFL);
 
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return STATUS_SYSTEM;
 	if (getsockname(fd, (struct sockaddr *)&own, &length) < 0)
 		return STATUS_SYSTEM;
-	if (endpoint_from_sockaddr((struct sockaddr *)&own, &endpoint) !=
-	    STATUS_OK)
-		return STATUS_MALFORMED;
 	if (own.ss_family == AF_INET &&
-	    datagram_set(fd, IPPROTO_IP, IP_PKTINFO) < 0)
+	    datagram_set(fd, IPPROTO_IP, IP_RECVORIGDSTADDR) < 0)
 		return STATUS_SYSTEM;
 	if (own.ss_family == AF_INET6 &&
-	    datagram_set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO) < 0)
+	    datagram_set(fd, IPPROTO_IPV6, IPV6_RECVORIGDSTADDR) < 0)
 		return STATUS_SYSTEM;
 	*ret_family = own.ss_family;
-	*ret_port = endpoint.port;
 	return STATUS_OK;
 }
 
-/* The address a message was meant for; false when the kernel did not say. */
 static bool
-datagram_meant(struct msghdr *head, struct address *ret)
+is_original(const struct cmsghdr *at)
 {
+	return (at->cmsg_level == IPPROTO_IP &&
+		   at->cmsg_type == IP_ORIGDSTADDR) ||
+	       (at->cmsg_level == IPPROTO_IPV6 &&
+		   at->cmsg_type == IPV6_ORIGDSTADDR);
+}
+
+/* Where a message was meant to go; false when the kernel did not say. */
+static bool
+datagram_meant(struct msghdr *head, struct endpoint *ret)
+{
+	struct sockaddr_storage own;
 	struct cmsghdr *at;
-	struct in_pktinfo info4;
-	struct in6_pktinfo info6;
 
 	for (at = CMSG_FIRSTHDR(head); at != NULL; at = CMSG_NXTHDR(head, at)) {
-		if (at->cmsg_level == IPPROTO_IP &&
-		    at->cmsg_type == IP_PKTINFO) {
-			memcpy(&info4, CMSG_DATA(at), sizeof(info4));
-			*ret =
-			    address_v4((const uint8_t *)&info4.ipi_addr.s_addr);
-			return true;
-		}
-		if (at->cmsg_level == IPPROTO_IPV6 &&
-		    at->cmsg_type == IPV6_PKTINFO) {
-			memcpy(&info6, CMSG_DATA(at), sizeof(info6));
-			*ret = address_v6(info6.ipi6_addr.s6_addr);
-			return true;
-		}
+		if (!is_original(at))
+			continue;
+		memset(&own, 0, sizeof(own));
+		memcpy(&own, CMSG_DATA(at),
+		    at->cmsg_level == IPPROTO_IP ? sizeof(struct sockaddr_in)
+						 : sizeof(struct sockaddr_in6));
+		return endpoint_from_sockaddr(
+			   (const struct sockaddr *)&own, ret) == STATUS_OK;
 	}
 	return false;
 }
@@ -109,17 +107,17 @@ datagram_hand_on(struct datagram *datagram, unsigned which)
 {
 	struct mmsghdr *head = &datagram->in_heads[which];
 	struct parcel *parcel = &datagram->in[which];
-	struct endpoint from, meant = { .port = datagram->port };
+	struct endpoint from, meant;
 
 	if ((head->msg_hdr.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
 		return;
 	if (endpoint_from_sockaddr((struct sockaddr *)&parcel->peer, &from) !=
 	    STATUS_OK)
 		return;
-	if (!datagram_meant(&head->msg_hdr, &meant.address))
+	if (!datagram_meant(&head->msg_hdr, &meant))
 		return;
-	datagram->on_message(cursor_of(parcel->bytes, head->msg_len), &from,
-	    &meant, datagram->arg);
+	datagram->on_message(cursor_of(parcel->part.iov_base, head->msg_len),
+	    &from, &meant, datagram->arg);
 }
 
 /* What the kernel does not take is lost, like any datagram on a full line. */
@@ -145,8 +143,8 @@ datagram_ready_to_receive(struct datagram *datagram)
 		struct msghdr *head = &datagram->in_heads[i].msg_hdr;
 		struct parcel *parcel = &datagram->in[i];
 
-		parcel->part.iov_base = parcel->bytes;
-		parcel->part.iov_len = sizeof(parcel->bytes);
+		parcel->part.iov_base = datagram->in_bytes + i * datagram->size;
+		parcel->part.iov_len = datagram->size;
 		head->msg_iov = &parcel->part;
 		head->msg_iovlen = 1;
 		head->msg_name = &parcel->peer;
@@ -176,26 +174,26 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 }
 
 struct datagram *
-datagram_new(
-    struct event_base *base, int fd, datagram_call *on_message, void *arg)
+datagram_new(struct event_base *base, int fd, size_t size,
+    datagram_call *on_message, void *arg)
 {
 	struct datagram *datagram;
-	uint16_t port;
 	int family;
 
-	if (datagram_prepare(fd, &family, &port) != STATUS_OK)
+	if (datagram_prepare(fd, &family) != STATUS_OK)
 		return NULL;
 	datagram = calloc(1, sizeof(*datagram));
 	if (datagram == NULL)
 		return NULL;
 	datagram->fd = -1;
 	datagram->family = family;
-	datagram->port = port;
+	datagram->size = size;
+	datagram->in_bytes = calloc(BATCH, size);
 	datagram->on_message = on_message;
 	datagram->arg = arg;
 	datagram->readable =
 	    event_new(base, fd, EV_READ | EV_PERSIST, on_readable, datagram);
-	if (datagram->readable == NULL ||
+	if (datagram->in_bytes == NULL || datagram->readable == NULL ||
 	    event_add(datagram->readable, NULL) < 0) {
 		datagram_free(datagram);
 		return NULL;
@@ -213,6 +211,7 @@ datagram_free(struct datagram *datagram)
 		event_free(datagram->readable);
 	if (datagram->fd >= 0)
 		(void)close(datagram->fd);
+	free(datagram->in_bytes);
 	free(datagram);
 }
 
@@ -256,9 +255,9 @@ datagram_answer(struct datagram *datagram, struct cursor bytes,
 		datagram_send(datagram);
 	parcel = &datagram->out[datagram->waiting];
 	head = &datagram->out_heads[datagram->waiting].msg_hdr;
-	parcel->part.iov_base = parcel->bytes;
+	parcel->part.iov_base = datagram->out_bytes[datagram->waiting];
 	parcel->part.iov_len = bytes.left;
-	memcpy(parcel->bytes, bytes.at, bytes.left);
+	memcpy(parcel->part.iov_base, bytes.at, bytes.left);
 	head->msg_iov = &parcel->part;
 	head->msg_iovlen = 1;
 	head->msg_name = &parcel->peer;

@@ -2,12 +2,10 @@
  * datagram - UDP messages with the address they were meant for, and answers
  * sent from it.
  *
- * For a socket bound to the wildcard address of one family that catches what
- * was sent anywhere: only an answer from the address that was asked is taken
- * by the asker (RFC 1035 section 7.3, RFC 3542 section 6).  Messages are
- * received many at a time, and the answers given meanwhile leave together.
- *
- * A message longer than LIMIT_DNS_MESSAGE is dropped, never cut.
+ * For a socket of one family that catches what was sent anywhere: only an
+ * answer from the address that was asked is taken by the asker (RFC 1035
+ * section 7.3, RFC 3542 section 6).  Messages are received many at a time, and
+ * the answers given meanwhile leave together, from the socket's own port.
  */
 #ifndef GATEWAY_NET_DATAGRAM_H
 #define GATEWAY_NET_DATAGRAM_H
@@ -28,9 +26,10 @@ typedef void datagram_call(struct cursor bytes, const struct endpoint *from,
 
 /*
  * Takes fd, a bound UDP socket; it is set not to block and to tell where
- * messages were meant to go.  NULL (errno says why) leaves fd to the caller.
+ * messages were meant to go.  One longer than size is dropped, never cut.
+ * NULL (errno says why) leaves fd to the caller.
  */
-struct datagram *datagram_new(struct event_base *base, int fd,
+struct datagram *datagram_new(struct event_base *base, int fd, size_t size,
     datagram_call *on_message, void *arg) MUST_CHECK;
 
 /* Closes the socket. */

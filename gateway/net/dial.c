@@ -26,7 +26,7 @@ struct dial {
 	struct event *next_turn; /* LIMIT_HAPPY_MS after an attempt */
 	struct event *end; /* LIMIT_DIAL_MS, or as soon as it is decided */
 	size_t count, begun, pending;
-	bool decided;
+	bool datagrams, decided;
 	struct dial_result result;
 	struct attempt attempts[LIMIT_ADDRESSES];
 };
@@ -154,16 +154,17 @@ static int
 attempt_socket(struct attempt *attempt)
 {
 	int family = attempt->to.address.length == 4 ? AF_INET : AF_INET6;
+	int type = attempt->dial->datagrams ? SOCK_DGRAM : SOCK_STREAM;
 	int one = 1;
 
-	attempt->fd =
-	    socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	attempt->fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (attempt->fd < 0)
 		return STATUS_SYSTEM;
 	attempt->dial->pending++;
 	/* It saves time, and costs nothing but that when it fails. */
-	(void)setsockopt(
-	    attempt->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	if (type == SOCK_STREAM)
+		(void)setsockopt(
+		    attempt->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	attempt->writable = event_new(
 	    attempt->dial->base, attempt->fd, EV_WRITE, on_writable, attempt);
 	return attempt->writable == NULL ? STATUS_NO_MEMORY : STATUS_OK;
@@ -308,6 +309,7 @@ dial_start(struct event_base *base, const struct dial_order *order,
 	dial->on_dialed = on_dialed;
 	dial->arg = arg;
 	dial->result.fd = -1;
+	dial->datagrams = order->datagrams;
 	dial->next_turn = event_new(base, -1, 0, on_next_turn, dial);
 	dial->end = event_new(base, -1, 0, on_end, dial);
 	if (dial->next_turn == NULL || dial->end == NULL ||

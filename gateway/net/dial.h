@@ -30,11 +30,13 @@ struct dial_order {
 	uint16_t port;
 	dial_permission *may_dial;
 	void *arg; /* for may_dial, which is asked before dial_start returns */
+	bool datagrams; /* UDP: the first address that has a route is taken */
 };
 
 /*
  * How it ended.  reason is REASON_NONE and fd a connected socket, not
- * blocking, closed on exec, TCP_NODELAY on, which is given; or fd is -1 and
+ * blocking, closed on exec, with TCP_NODELAY if it is one of TCP, which is
+ * given; or fd is -1 and
  * reason one of
  * REASON_SPECIAL_ADDRESS      every address was forbidden,
  * REASON_UPSTREAM_UNRESOLVED  there was none,

@@ -458,13 +458,6 @@ print(talk("api.test", words[0], b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
             self.assertNotIn(b"upgrade", head.lower())
             self.assertFalse(head.startswith(b"PRI"))
 
-    def test_rule_that_cannot_be_carried_out_starts_nothing(self):
-        code, out, err = self.run_box(
-            [{"id": "time", "host": ["ntp.test"], "port": [123],
-              "protocol": "udp"}], "echo", "begun")
-        self.assertEqual((code, out), (125, ""))
-        self.assertIn('cannot carry out "udp" of the rule "time"', err)
-
     def test_datagrams_are_refused_at_once(self):
         # B27
         out = self.closed(r'''

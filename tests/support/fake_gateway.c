@@ -6,8 +6,8 @@
  *
  * Starts the launcher with the plan file, takes its offer and answers with
  * the bundle.  Whoever connects from the sandbox is told where it meant to
- * go ("198.51.100.7:443\n"); a query to port 53 is answered with its own
- * bytes behind the address it was sent to.  --silent never answers the
+ * go ("198.51.100.7:443\n"), and so is who sends a datagram; a query to port
+ * 53 is answered with its own bytes.  --silent never answers the
  * offer; --leave closes everything so many milliseconds after the answer;
  * --deny starts the launcher through deny_call; --pid keeps the launcher's
  * process id in a file.
@@ -15,6 +15,7 @@
  */
 #include "gateway/proc/fdpass.h"
 #include "gateway/proc/spawn.h"
+#include "gateway/proto/packet.h"
 #include "schema/address.h"
 #include "schema/cursor.h"
 #include "schema/frame.h"
@@ -275,6 +276,43 @@ serve_query(int socket)
 		die("cannot answer a query");
 }
 
+/* Tells who sent a datagram where it meant to go, as if from there. */
+static void
+serve_datagram(int socket, int raw)
+{
+	char bytes[512], control[256], text[ENDPOINT_TEXT_MAX];
+	unsigned char packet[PACKET_HEAD + ENDPOINT_TEXT_MAX];
+	struct cursor_writer out = cursor_writer_of(packet, sizeof(packet));
+	struct sockaddr_storage peer, at = { 0 };
+	struct iovec part = { bytes, sizeof(bytes) };
+	struct msghdr message = { .msg_name = &peer,
+		.msg_namelen = sizeof(peer),
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control) };
+	struct endpoint from, to, host;
+	struct cmsghdr *h;
+
+	if (recvmsg(socket, &message, 0) < 0)
+		return;
+	h = CMSG_FIRSTHDR(&message);
+	if (h == NULL || h->cmsg_len > CMSG_LEN(sizeof(at)))
+		die("a datagram that does not say where it meant to go");
+	memcpy(&at, CMSG_DATA(h), h->cmsg_len - CMSG_LEN(0));
+	if (endpoint_from_sockaddr((struct sockaddr *)&peer, &from) != 0 ||
+	    endpoint_from_sockaddr((struct sockaddr *)&at, &to) != 0)
+		die("a datagram without ends");
+	endpoint_print(&to, text);
+	if (packet_write_head(&to, &from, cursor_of_text(text), &out) != 0)
+		die("no packet");
+	cursor_put_text(&out, text);
+	host = (struct endpoint){ .address = from.address };
+	if (sendto(raw, out.bytes, out.used, 0, (struct sockaddr *)&at,
+		endpoint_to_sockaddr(&host, &at)) < 0)
+		die("cannot send a packet");
+}
+
 static void
 close_all(struct fake *fake)
 {
@@ -284,21 +322,57 @@ close_all(struct fake *fake)
 }
 
 static void
+serve_one(const struct fake *fake, size_t which)
+{
+	const int *fds = fake->listeners.fds;
+
+	switch ((enum handoff_fd)which) {
+	case HANDOFF_TCP4:
+	case HANDOFF_TCP6:
+		serve_connection(fds[which]);
+		break;
+	case HANDOFF_UDP4:
+	case HANDOFF_UDP6:
+		serve_query(fds[which]);
+		break;
+	case HANDOFF_ANY4:
+	case HANDOFF_ANY6:
+		serve_datagram(
+		    fds[which], fds[which - HANDOFF_ANY4 + HANDOFF_RAW4]);
+		break;
+	case HANDOFF_DIAG:
+	case HANDOFF_RAW4:
+	case HANDOFF_RAW6:
+	case HANDOFF_FD_COUNT:
+		break;
+	}
+}
+
+/* Those that are only written to are never waited for. */
+static bool
+is_served(const struct fake *fake, size_t which)
+{
+	return fake->listeners.count > which && which != HANDOFF_DIAG &&
+	       which < HANDOFF_RAW4;
+}
+
+static void
 serve(struct fake *fake)
 {
 	for (;;) {
-		struct pollfd wait[6] = { { fake->channel, POLLIN, 0 },
+		struct pollfd wait[2 + HANDOFF_FD_COUNT] = { { fake->channel,
+								 POLLIN, 0 },
 			{ fake->launcher_process.pidfd, POLLIN, 0 } };
 		int ready;
 
-		for (size_t i = 0; i < 4; i++)
+		for (size_t i = 0; i < HANDOFF_FD_COUNT; i++)
 			wait[2 + i] =
-			    (struct pollfd){ fake->listeners.count > i
+			    (struct pollfd){ is_served(fake, i)
 						 ? fake->listeners.fds[i]
 						 : -1,
 				    POLLIN, 0 };
-		ready = poll(
-		    wait, 6, fake->listeners.count > 0 ? fake->leave_ms : -1);
+		ready = poll(wait, 2 + HANDOFF_FD_COUNT,
+		    fake->listeners.count > 0 ? fake->leave_ms : -1);
 		if (ready == 0)
 			close_all(fake);
 		if (ready <= 0)
@@ -308,12 +382,9 @@ serve(struct fake *fake)
 			return;
 		if (wait[0].revents != 0 && !hear_launcher(fake))
 			close_all(fake);
-		for (size_t i = 0; i < 2; i++)
+		for (size_t i = 0; i < HANDOFF_FD_COUNT; i++)
 			if (wait[2 + i].revents != 0)
-				serve_connection(fake->listeners.fds[i]);
-		for (size_t i = 2; i < 4; i++)
-			if (wait[2 + i].revents != 0)
-				serve_query(fake->listeners.fds[i]);
+				serve_one(fake, i);
 	}
 }
 

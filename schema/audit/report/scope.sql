@@ -17,5 +17,5 @@ row AS (
     AND (scope.id IS NULL OR e.sandbox_id = scope.id)),
 counted AS (
   SELECT row.*, parent_seq IS NULL AND (refused OR kind IN (1, 4)
-    OR (kind IN (2, 3) AND (ifnull(tls, 0) < -1 OR ifnull(l7, -1) = 0)))
+    OR (kind IN (2, 3) AND (ifnull(tls, 0) < -1 OR ifnull(l7, -1) IN (0, 10))))
     AS request FROM row)

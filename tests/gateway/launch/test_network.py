@@ -56,11 +56,52 @@ class Network(Box):
                      ("udp", "127.0.0.53", 53), ("udp", "2001:db8::8", 53)),
             ["query"] * 4)
 
-    def test_other_udp_is_refused_at_once(self):
+    def test_datagrams_are_caught_as_they_were_meant(self):
+        meant = [("198.51.100.7", 443), ("10.0.0.1", 123), ("8.8.8.8", 5353),
+                 ("192.0.0.1", 65535), ("0.0.0.1", 9), ("192.0.0.1", 1),
+                 ("2001:db8::7", 443), ("fd00::1", 65535)]
+        for answer, (host, port) in zip(
+                self.ask(*[("udp", h, p) for h, p in meant]), meant):
+            shown = "[%s]:%d" if ":" in host else "%s:%d"
+            self.assertEqual(answer, shown % (host, port))
+
+    def test_datagrams_to_the_sandbox_itself_stay_inside(self):
         self.assertEqual(
-            self.ask(("udp", "198.51.100.7", 443), ("udp", "2001:db8::7", 443),
-                     ("udp", "192.0.0.1", 5353)),
-            ["ConnectionRefusedError"] * 3)
+            self.ask(("udp", "127.0.0.1", 443), ("udp", "::1", 443),
+                     ("udp", "192.0.0.2", 443),
+                     ("udp", "fd65:7865:6174::2", 443)),
+            ["ConnectionRefusedError"] * 4)
+
+    def test_socket_inside_takes_no_datagrams_from_the_gateway(self):
+        done = self.run_box(["python3", "-c", r"""
+import socket
+thieves = []
+for host, port in (("0.0.0.0", 8443), ("::", 8444), ("198.51.100.7", 8445)):
+    s = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET,
+                      socket.SOCK_DGRAM)
+    s.bind((host, port))
+    thieves.append(s)
+for host, port in (("198.51.100.7", 8443), ("2001:db8::7", 8444),
+                   ("198.51.100.7", 8445)):
+    s = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET,
+                      socket.SOCK_DGRAM)
+    s.settimeout(30)
+    s.connect((host, port))
+    s.send(b"x")
+    print(s.recv(99).decode())
+for address in (("127.0.0.1", 65535), ("0.0.0.0", 65535)):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    for option in (socket.SO_REUSEPORT, socket.SO_REUSEADDR):
+        s.setsockopt(socket.SOL_SOCKET, option, 1)
+    try:
+        s.bind(address)
+        print("stolen")
+    except OSError as e:
+        print(e.errno)
+"""])
+        self.assertEqual(done.out.split(),
+                         ["198.51.100.7:8443", "[2001:db8::7]:8444",
+                          "198.51.100.7:8445", "98", "98"], done.err)
 
     # D10, D13
     def test_loopback_and_our_own_address_stay_inside(self):

@@ -47,7 +47,8 @@ answer_at(const char *wildcard, const char *const asked[2])
 	int fd = peer_bound(SOCK_DGRAM, wildcard, 0);
 	uint16_t port = peer_own_end(fd).port;
 
-	echo.datagram = datagram_new(base, fd, on_message, &echo);
+	echo.datagram =
+	    datagram_new(base, fd, LIMIT_DNS_MESSAGE, on_message, &echo);
 	assert_non_null(echo.datagram);
 	for (int i = 0; i < 2; i++) {
 		struct endpoint to = { peer_address(asked[i]), port };
@@ -87,7 +88,8 @@ every_message_of_a_burst_is_answered(void **state)
 	char answer[8];
 
 	(void)state;
-	echo.datagram = datagram_new(base, fd, on_message, &echo);
+	echo.datagram =
+	    datagram_new(base, fd, LIMIT_DNS_MESSAGE, on_message, &echo);
 	assert_non_null(echo.datagram);
 	client = peer_connected(SOCK_DGRAM, &to);
 	for (char i = 0; i < 100; i++)
@@ -113,7 +115,8 @@ message_beyond_the_limit_is_dropped_and_not_cut(void **state)
 	char large[LIMIT_DNS_MESSAGE + 1] = { 0 };
 
 	(void)state;
-	echo.datagram = datagram_new(base, fd, on_message, &echo);
+	echo.datagram =
+	    datagram_new(base, fd, LIMIT_DNS_MESSAGE, on_message, &echo);
 	assert_non_null(echo.datagram);
 	client = peer_connected(SOCK_DGRAM, &to);
 	assert_int_equal(send(client, large, sizeof(large), 0), sizeof(large));
@@ -142,7 +145,8 @@ one_who_asks_and_leaves_disturbs_nobody(void **state)
 	struct endpoint to = peer_own_end(fd);
 
 	(void)state;
-	echo.datagram = datagram_new(base, fd, on_message, &echo);
+	echo.datagram =
+	    datagram_new(base, fd, LIMIT_DNS_MESSAGE, on_message, &echo);
 	assert_non_null(echo.datagram);
 	client = peer_connected(SOCK_DGRAM, &to);
 	assert_int_equal(send(client, "x", 1, 0), 1);
@@ -159,7 +163,8 @@ answer_to_another_family_is_refused(void **state)
 {
 	struct event_base *base = event_base_new();
 	int fd = peer_bound(SOCK_DGRAM, "127.0.0.1", 0);
-	struct datagram *datagram = datagram_new(base, fd, on_message, NULL);
+	struct datagram *datagram =
+	    datagram_new(base, fd, LIMIT_DNS_MESSAGE, on_message, NULL);
 	struct endpoint four = { peer_address("127.0.0.1"), 9 };
 	struct endpoint six = { peer_address("::1"), 9 };
 

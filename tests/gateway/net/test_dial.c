@@ -11,6 +11,7 @@ struct heard {
 	struct dial_result result;
 	bool done;
 	int asked; /* how often the policy was */
+	bool datagrams;
 	const char *forbidden;
 };
 
@@ -42,7 +43,11 @@ dial_texts(struct event_base *base, const char *const *texts, uint16_t port,
     struct heard *heard)
 {
 	struct address list[LIMIT_ADDRESSES];
-	struct dial_order order = { list, 0, port, may_dial, heard };
+	struct dial_order order = { .list = list,
+		.port = port,
+		.may_dial = may_dial,
+		.arg = heard,
+		.datagrams = heard->datagrams };
 	struct dial *dial;
 
 	for (; *texts != NULL; texts++)
@@ -120,6 +125,27 @@ refusal_of_all_is_told_with_its_error(void **state)
 	assert_int_equal(heard.result.fd, -1);
 	assert_int_equal(peer_descriptors(), before);
 	(void)close(fd);
+	event_base_free(base);
+}
+
+static void
+datagrams_have_a_socket_at_once_where_the_policy_lets_them(void **state)
+{
+	static const char *const texts[] = { "127.0.0.3", "127.0.0.4", NULL };
+	struct event_base *base = event_base_new();
+	struct heard heard = { .datagrams = true, .forbidden = "127.0.0.3" };
+	int type = 0;
+	socklen_t length = sizeof(type);
+
+	(void)state;
+	dial_through(base, texts, 9, &heard);
+	assert_int_equal(heard.result.reason, REASON_NONE);
+	assert_int_equal(heard.result.to.address.bytes[3], 4);
+	assert_int_equal(
+	    getsockopt(heard.result.fd, SOL_SOCKET, SO_TYPE, &type, &length),
+	    0);
+	assert_int_equal(type, SOCK_DGRAM);
+	(void)close(heard.result.fd);
 	event_base_free(base);
 }
 
@@ -344,6 +370,8 @@ main(void)
 		cmocka_unit_test(first_address_that_answers_is_taken),
 		cmocka_unit_test(every_address_is_tried_until_one_answers),
 		cmocka_unit_test(refusal_of_all_is_told_with_its_error),
+		cmocka_unit_test(
+		    datagrams_have_a_socket_at_once_where_the_policy_lets_them),
 		cmocka_unit_test(forbidden_address_is_passed_over),
 		cmocka_unit_test(
 		    only_forbidden_addresses_are_a_special_address),
