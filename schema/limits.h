@@ -96,6 +96,9 @@
 #define LIMIT_SCOPE 1024 /* bytes of one */
 #define LIMIT_AUDIENCE 512
 #define LIMIT_TOKEN 8192 /* ours have under 2 KiB */
+#define LIMIT_TOKEN_HEADER 512 /* alg, typ and kid have 90 bytes */
+#define LIMIT_TOKEN_NAME 128 /* kid: a thumbprint has 43 */
+#define LIMIT_JWK 8192 /* one of RSA with its certificates, not read */
 #define LIMIT_TOKENS 4096 /* that one run may hold at once */
 #define LIMIT_TOKEN_DEPTH 4 /* an agent of an agent of an agent */
 

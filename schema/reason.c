@@ -23,6 +23,7 @@ enum {
 #define ASK_OWNER                                                           \
 	"Trying again or another way will not help; the owner of this run " \
 	"can add a rule to its policy."
+#define NEW_TOKEN "Ask http://exeat.internal/v1/token for one."
 #define TRY_LATER "This is not about the policy; it may pass, so try later."
 
 static const struct reason_entry entries[] = {
@@ -92,9 +93,25 @@ static const struct reason_entry entries[] = {
 	    "Try again: the policy that is in force now decides.",
 	    REASON_POLICY_CHANGED, FAULT_POLICY, 403, EDE_PROHIBITED,
 	    ALERT_ACCESS_DENIED },
+	{ "bad_token", "The token is none of this run's", NEW_TOKEN,
+	    REASON_BAD_TOKEN, FAULT_CLIENT, 401, EDE_OTHER,
+	    ALERT_ACCESS_DENIED },
+	{ "expired", "The token's time is over", NEW_TOKEN,
+	    REASON_TOKEN_EXPIRED, FAULT_CLIENT, 401, EDE_OTHER,
+	    ALERT_ACCESS_DENIED },
 	{ "revoked", "What this was allowed by was revoked",
 	    "Trying again or another way will not help.", REASON_REVOKED,
 	    FAULT_POLICY, 403, EDE_PROHIBITED, ALERT_ACCESS_DENIED },
+	{ "wrong_run", "The token was made for another run", NEW_TOKEN,
+	    REASON_WRONG_RUN, FAULT_CLIENT, 401, EDE_OTHER,
+	    ALERT_ACCESS_DENIED },
+	{ "wrong_aud", "The token was made for another audience", NEW_TOKEN,
+	    REASON_WRONG_AUDIENCE, FAULT_CLIENT, 401, EDE_OTHER,
+	    ALERT_ACCESS_DENIED },
+	{ "attenuation", "A token may only be narrowed",
+	    "Ask for no more than the token that is exchanged has.",
+	    REASON_ATTENUATION, FAULT_POLICY, 403, EDE_OTHER,
+	    ALERT_ACCESS_DENIED },
 	{ "malformed", "The message is malformed",
 	    "Nothing was sent on; correct the message.", REASON_MALFORMED,
 	    FAULT_CLIENT, 400, EDE_OTHER, ALERT_DECODE_ERROR },
