@@ -159,17 +159,18 @@ keep_secret(const struct keep_entry *entry)
 	return entry->secret;
 }
 
-/* What a writer before us left half done is written over. */
 static int
 write_fresh(const struct keep_entry *entry, struct cursor bytes)
 {
 	ON_SCOPE_EXIT(close_fd)
-	int fd = openat(entry->folder, entry->fresh,
-	    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-	    S_IRUSR | S_IWUSR);
+	int fd = -1;
 
-	if (fd < 0 || fchmod(fd, S_IRUSR | S_IWUSR) != 0 ||
-	    write(fd, bytes.at, bytes.left) != (ssize_t)bytes.left ||
+	/* What a writer before us left half done goes. */
+	if (unlinkat(entry->folder, entry->fresh, 0) == 0 || errno == ENOENT)
+		fd = openat(entry->folder, entry->fresh,
+		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+		    S_IRUSR | S_IWUSR);
+	if (fd < 0 || write(fd, bytes.at, bytes.left) != (ssize_t)bytes.left ||
 	    fsync(fd) != 0)
 		return STATUS_SYSTEM;
 	return STATUS_OK;

@@ -27,6 +27,8 @@ struct lease {
 	int64_t refresh_ms, ends_ms;
 
 	bool minting, giving_back;
+	bool again; /* minting begins anew with the next tick */
+	bool leaving; /* what is minted still is given back, or dropped */
 	struct mint_work work;
 	struct grant fresh;
 	uint32_t errand;
@@ -175,30 +177,59 @@ send_errand(struct leases *leases, struct lease *lease, struct lease_time now)
 	return false;
 }
 
+/* Whether more is to come: an answer, or the next tick. */
+static bool
+goes_on(struct leases *leases, struct lease *lease, enum mint_step step,
+    struct lease_time now)
+{
+	lease->again = step == MINT_AGAIN;
+	lease->minting = lease->again || (step == MINT_ERRAND &&
+					     send_errand(leases, lease, now));
+	if (lease->again || !lease->minting)
+		end_steps(lease);
+	return lease->minting;
+}
+
+/* What it holds is given back, one grant after the other; then it goes. */
+static void
+leave(struct leases *leases, struct lease *lease, struct lease_time now)
+{
+	const struct mint *mint = lease->credential->mint;
+
+	do {
+		if (lease->giving_back || lease->grant.count == 0) {
+			grant_done(&lease->grant);
+			lease->grant = lease->fresh;
+			lease->fresh = (struct grant){ .count = 0 };
+		}
+		if (mint->give_back == NULL || lease->grant.count == 0) {
+			drop(leases, lease);
+			return;
+		}
+		lease->giving_back = true;
+		lease->work.grant = &lease->grant;
+		lease->work.now_s = now.wall_s;
+	} while (!goes_on(leases, lease, mint->give_back(&lease->work), now));
+}
+
 static void
 go_on(struct leases *leases, struct lease *lease, enum mint_step step,
     struct lease_time now)
 {
-	if (step == MINT_ERRAND && send_errand(leases, lease, now)) {
-		lease->minting = true;
+	if (goes_on(leases, lease, step, now))
 		return;
-	}
-	lease->minting = false;
-	end_steps(lease);
-	if (lease->giving_back) {
-		drop(leases, lease);
-		return;
-	}
-	if (step != MINT_GRANTED)
+	if (!lease->giving_back && step != MINT_GRANTED)
 		grant_done(&lease->fresh);
-	if (step == MINT_GRANTED)
+	if (lease->leaving)
+		leave(leases, lease, now);
+	else if (step == MINT_GRANTED)
 		install(leases, lease, now);
 	else
 		fail(leases, lease, now);
 }
 
 static void
-start(struct leases *leases, struct lease *lease, struct lease_time now)
+begin(struct leases *leases, struct lease *lease, struct lease_time now)
 {
 	lease->fresh = (struct grant){ .count = 0 };
 	lease->work = (struct mint_work){ .credential = lease->credential,
@@ -209,13 +240,20 @@ start(struct leases *leases, struct lease *lease, struct lease_time now)
 	go_on(leases, lease, lease->credential->mint->begin(&lease->work), now);
 }
 
+static void
+start(struct leases *leases, struct lease *lease, struct lease_time now)
+{
+	lease->deadline_ms = now.monotonic_ms + LIMIT_GRANT_MS;
+	begin(leases, lease, now);
+}
+
 /* ---- questions ---- */
 
 static bool
 serves(const struct lease *lease, const struct credential *credential,
     const struct grant_question *question)
 {
-	if (lease->credential != credential || lease->giving_back)
+	if (lease->credential != credential || lease->leaving)
 		return false;
 	return !credential->mint->by_scope ||
 	       grant_is_same(&lease->key, question);
@@ -300,7 +338,8 @@ leases_answer(struct leases *leases, const struct errand_answer *answer,
 	struct lease *lease;
 
 	LIST_FOREACH(lease, &leases->list, next)
-		if (lease->minting && lease->errand == answer->number)
+		if (lease->minting && !lease->again &&
+		    lease->errand == answer->number)
 			break;
 	if (lease == NULL)
 		return STATUS_NOT_FOUND;
@@ -314,10 +353,10 @@ leases_answer(struct leases *leases, const struct errand_answer *answer,
 static void
 give_up(struct leases *leases, struct lease *lease, struct lease_time now)
 {
-	go_on(leases, lease,
-	    mint_refuse(&lease->work, "the issuer of %s did not answer",
-		lease->credential->name),
-	    now);
+	if (!lease->again)
+		(void)mint_refuse(&lease->work,
+		    "the issuer of %s did not answer", lease->credential->name);
+	go_on(leases, lease, MINT_REFUSED, now);
 }
 
 void
@@ -330,22 +369,27 @@ leases_tick(struct leases *leases, struct lease_time now)
 
 		if (lease->minting && now.monotonic_ms >= lease->deadline_ms)
 			give_up(leases, lease, now);
+		else if (lease->again)
+			begin(leases, lease, now);
 		lease = next;
 	}
 }
 
-/* Says no to whoever waits; whether something has to be given back. */
-static bool
-begin_give_back(struct lease *lease, struct lease_time now)
+/*
+ * An answer that is on its way is waited for: what an issuer has renewed must
+ * be kept, and what it has minted can only then be given back.
+ */
+static void
+take_back(struct leases *leases, struct lease *lease, struct lease_time now)
 {
-	const struct mint *mint = lease->credential->mint;
-
-	if (mint->give_back == NULL || lease->grant.count == 0)
-		return false;
-	lease->giving_back = true;
-	lease->work.grant = &lease->grant;
-	lease->work.now_s = now.wall_s;
-	return true;
+	(void)mint_refuse(
+	    &lease->work, "%s was revoked", lease->credential->name);
+	tell_all(leases, lease, NULL);
+	lease->leaving = true;
+	if (lease->minting && !lease->again)
+		return;
+	lease->minting = false;
+	leave(leases, lease, now);
 }
 
 void
@@ -359,19 +403,8 @@ leases_revoke(struct leases *leases, const struct credential *credential,
 		bool meant =
 		    credential == NULL || lease->credential == credential;
 
-		if (meant && !lease->giving_back) {
-			(void)mint_refuse(&lease->work, "%s was revoked",
-			    lease->credential->name);
-			tell_all(leases, lease, NULL);
-			forget_state(lease);
-			if (begin_give_back(lease, now))
-				go_on(leases, lease,
-				    lease->credential->mint->give_back(
-					&lease->work),
-				    now);
-			else
-				drop(leases, lease);
-		}
+		if (meant && !lease->leaving)
+			take_back(leases, lease, now);
 		lease = next;
 	}
 }

@@ -23,6 +23,7 @@ struct reading;
 enum mint_step {
 	MINT_GRANTED, /* work->grant is filled */
 	MINT_ERRAND, /* work->errand is to be run */
+	MINT_AGAIN, /* begin() again a little later; work->why says why */
 	MINT_REFUSED /* work->why says so, in words for the owner */
 };
 

@@ -269,9 +269,10 @@ name_family(const struct credential *credential, char *out, size_t size)
 	return used > 0 && (size_t)used < size;
 }
 
-/* Locks the family; the newest token of it, or NULL: work->why says why. */
-static const struct secret *
-take_family(struct mint_work *work, struct oauth_state *state)
+/* Locks the family and gives the newest token of it. */
+static enum mint_step
+take_family(struct mint_work *work, struct oauth_state *state,
+    const struct secret **ret)
 {
 	const struct credential *credential = work->credential;
 	struct problem problem = { .text = "" };
@@ -279,26 +280,24 @@ take_family(struct mint_work *work, struct oauth_state *state)
 	const struct secret *kept;
 	int status;
 
-	if (work->run->keep == NULL) {
-		(void)mint_refuse(work,
+	if (work->run->keep == NULL)
+		return mint_refuse(work,
 		    "there is no folder to keep the renewed token of %s in",
 		    credential->name);
-		return NULL;
-	}
-	if (!name_family(credential, name, sizeof(name))) {
-		(void)no_memory(work);
-		return NULL;
-	}
+	if (!name_family(credential, name, sizeof(name)))
+		return no_memory(work);
 	status = keep_take(work->run->keep, name, &state->kept, &problem);
-	if (status != STATUS_OK) {
-		(void)mint_refuse(work, "%s: %s", credential->name,
-		    status == STATUS_AGAIN
-			? "another run is renewing it, so try again"
-			: problem.text);
-		return NULL;
+	if (status == STATUS_AGAIN) {
+		(void)mint_refuse(
+		    work, "another run is renewing %s", credential->name);
+		return MINT_AGAIN;
 	}
+	if (status != STATUS_OK)
+		return mint_refuse(
+		    work, "%s: %s", credential->name, problem.text);
 	kept = keep_secret(state->kept);
-	return kept != NULL ? kept : credential->secret;
+	*ret = kept != NULL ? kept : credential->secret;
+	return MINT_ERRAND;
 }
 
 static enum mint_step
@@ -307,12 +306,13 @@ begin_refresh(struct mint_work *work)
 	const struct oauth *oauth = work->credential->config;
 	struct oauth_state *state = begin_state(work, "refresh_token");
 	const struct secret *token;
+	enum mint_step step;
 
 	if (state == NULL)
 		return no_memory(work);
-	token = take_family(work, state);
-	if (token == NULL)
-		return MINT_REFUSED;
+	step = take_family(work, state, &token);
+	if (step != MINT_ERRAND)
+		return step;
 	parcel_pair(state->parcel, "client_id", text_of(oauth->client_id));
 	parcel_pair(state->parcel, "refresh_token", secret_bytes(token));
 	parcel_want(state->parcel, "refresh_token", "refresh_token");

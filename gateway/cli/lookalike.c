@@ -1,16 +1,13 @@
 #include "gateway/cli/lookalike.h"
 
+#include "gateway/cli/credfile.h"
 #include "schema/problem.h"
 #include "schema/status.h"
 
-#include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			      "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -147,43 +144,24 @@ make_one(struct lookalikes *lookalikes, struct variables *variables,
 	return set(variables, secret_env, secret->value, reterr);
 }
 
-/* What cannot be read is the broker's to tell. */
-static json_t *
-load(const char *file)
-{
-	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	json_error_t error;
-	json_t *root = NULL;
-	struct stat st;
-
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    st.st_size <= LIMIT_CREDENTIALS_BYTES)
-		root = json_loadfd(fd, JSON_REJECT_DUPLICATES, &error);
-	(void)close(fd);
-	return root;
-}
-
 int
 lookalikes_make(const char *file, const struct needs *needs,
     struct variables *variables, struct lookalikes *ret, struct problem *reterr)
 {
 	struct lookalikes lookalikes = { .count = 0 };
 	int status = STATUS_OK;
-	json_t *root, *all;
+	json_t *root;
 
 	*ret = lookalikes;
-	root = needs->count == 0 ? NULL : load(file);
+	root = needs->count == 0 ? NULL : credfile_load(file);
 	if (root == NULL)
 		return STATUS_OK;
-	all = json_object_get(root, "credentials");
 	lookalikes.list = calloc(LIMIT_NEEDLES, sizeof(*lookalikes.list));
 	if (lookalikes.list == NULL)
 		status = problem_set(reterr, "no memory for placeholders");
 	for (size_t i = 0; status == STATUS_OK && i < needs->count; i++) {
 		json_t *placeholder = json_object_get(
-		    json_object_get(all, needs->names[i]), "placeholder");
+		    credfile_find(root, needs->names[i]), "placeholder");
 
 		if (json_is_object(placeholder))
 			status = make_one(&lookalikes, variables,

@@ -1,5 +1,6 @@
 #include "gateway/cli/provision.h"
 
+#include "gateway/cli/settings.h"
 #include "gateway/cli/task.h"
 #include "gateway/proc/log.h"
 #include "gateway/proc/sealed.h"
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Opened first and looked at then: a path could be another file by now. */
@@ -160,4 +162,59 @@ provision_get(const struct provision *provision,
 	static_assert(sizeof(ways) / sizeof(ways[0]) == BROKERAGE_SOURCE_COUNT,
 	    "every source has a way to it");
 	return ways[want->source](provision, want->name, ret_fd, reterr);
+}
+
+/* Of the folder that is open, so that nobody puts another in its place. */
+static int
+examine_folder(const struct provision *provision, const char *path, int fd,
+    struct problem *reterr)
+{
+	struct place place;
+	struct stat st;
+	int status = place_of_fd(fd, path, &place, reterr);
+
+	if (status != STATUS_OK)
+		return status;
+	if (fstat(fd, &st) != 0)
+		return problem_errno(reterr, "cannot examine %.200s", path);
+	if (st.st_uid != geteuid() || (st.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+		(void)problem_set(reterr,
+		    "the folder %.200s, for tokens that were renewed, is open "
+		    "to others",
+		    path);
+		return problem_cure(reterr, "chmod 700 it");
+	}
+	if (provision->task == NULL || !task_shows(provision->task, place.path))
+		return STATUS_OK;
+	(void)problem_set(reterr,
+	    "the sandbox could read the folder %.200s, for tokens that were "
+	    "renewed",
+	    path);
+	return problem_cure(
+	    reterr, "set XDG_STATE_HOME to a folder that it cannot see");
+}
+
+int
+provision_folder(const struct provision *provision, const char *path,
+    int *ret_fd, struct problem *reterr)
+{
+	char inside[PLACE_PATH_MAX];
+	int length = snprintf(inside, sizeof(inside), "%s/", path);
+	int fd, status;
+
+	if (length < 0 || (size_t)length >= sizeof(inside))
+		return problem_set(
+		    reterr, "the path %.80s... is too long", path);
+	status = settings_make_folder(inside, reterr);
+	if (status != STATUS_OK)
+		return status;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return problem_errno(reterr, "cannot open %.200s", path);
+	status = examine_folder(provision, path, fd, reterr);
+	if (status != STATUS_OK)
+		(void)close(fd);
+	else
+		*ret_fd = fd;
+	return status;
 }

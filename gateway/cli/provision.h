@@ -30,4 +30,11 @@ int provision_get(const struct provision *provision,
     const struct brokerage_want *want, int *ret_fd, struct problem *reterr)
     MUST_CHECK;
 
+/*
+ * Gives the folder in which a broker keeps what outlives the run, made if it
+ * is not there; it must be ours alone, and out of the sandbox's sight.
+ */
+int provision_folder(const struct provision *provision, const char *path,
+    int *ret_fd, struct problem *reterr) MUST_CHECK;
+
 #endif

@@ -133,6 +133,10 @@ settings_read(struct settings *ret, struct problem *reterr)
 	    "/exeat/files", ret->files, reterr);
 	if (status != STATUS_OK)
 		return status;
+	status = xdg_path(ret, "XDG_STATE_HOME", "/.local/state", "/exeat/kept",
+	    ret->kept, reterr);
+	if (status != STATUS_OK)
+		return status;
 	status = find_runs(ret, reterr);
 	if (status != STATUS_OK)
 		return status;

@@ -456,6 +456,7 @@ start_broker(
 		.name = wish->name,
 		.principal = wish->settings->user,
 		.identity = wish->task->identity,
+		.kept = wish->settings->kept,
 		.needs = &wish->policies->needs,
 		.gateway = ends->lender,
 		.audit = ends->witness,

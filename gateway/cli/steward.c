@@ -1,10 +1,12 @@
 #include "gateway/cli/steward.h"
 
+#include "gateway/cli/credfile.h"
 #include "gateway/cli/needs.h"
 #include "gateway/cli/program.h"
 #include "gateway/cli/provision.h"
 #include "gateway/cli/sibling.h"
 #include "gateway/proc/channel.h"
+#include "gateway/proc/fd.h"
 #include "gateway/proc/fdpass.h"
 #include "gateway/proc/loop.h"
 #include "gateway/proc/spawn.h"
@@ -224,19 +226,39 @@ start(struct steward *steward, struct sibling *sibling, const char *name,
 	return status;
 }
 
+/* A broker that has nothing to keep gets no folder. */
+static int
+open_kept(
+    const struct steward *steward, int *ret_folder, struct problem *reterr)
+{
+	const struct steward_order *order = &steward->order;
+	json_t *root = order->kept == NULL ? NULL : credfile_load(order->file);
+	bool keeps =
+	    credfile_keeps(root, order->task == NULL ? NULL : order->needs);
+
+	json_decref(root);
+	if (!keeps)
+		return STATUS_OK;
+	return provision_folder(
+	    &steward->provision, order->kept, ret_folder, reterr);
+}
+
 /* Both, with a channel between them that we do not keep. */
 static int
 start_both(struct steward *steward, int end, struct problem *reterr)
 {
-	int errands[2],
-	    fds[] = { end, steward->order.gateway, steward->order.audit, -1 };
-	int status;
+	ON_SCOPE_EXIT(fd_done) int kept = -1;
+	int errands[2], status = open_kept(steward, &kept, reterr);
+	int fds[] = { end, steward->order.gateway, steward->order.audit, -1,
+		kept };
 
+	if (status != STATUS_OK)
+		return status;
 	if (fdpass_pair(errands) != STATUS_OK)
 		return problem_errno(reterr, "cannot make a channel");
 	fds[3] = errands[0];
-	status =
-	    start(steward, &steward->broker, "exeat-broker", fds, 4, reterr);
+	status = start(steward, &steward->broker, "exeat-broker", fds,
+	    kept < 0 ? 4 : 5, reterr);
 	if (status == STATUS_OK)
 		status = start(steward, &steward->fetch, "exeat-fetch",
 		    &errands[1], 1, reterr);

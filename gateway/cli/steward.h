@@ -28,6 +28,7 @@ struct steward_order {
 	const struct ledger_name *name;
 	const char *principal;
 	const char *identity; /* or NULL */
+	const char *kept; /* folder of what outlives the run; NULL: none */
 	const struct needs *needs;
 	int gateway, audit; /* the broker's ends; borrowed for the call */
 

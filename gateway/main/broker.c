@@ -1,9 +1,11 @@
 /*
  * exeat-broker - keys without a network, for one run.
  *
- * Descriptors: 3 the parent, 4 the gateway, 5 the audit writer, 6 exeat-fetch.
+ * Descriptors: 3 the parent, 4 the gateway, 5 the audit writer, 6 exeat-fetch,
+ * and 7, where there is something to keep, the folder for it.
  * Stages:
- *   confine  no dumps, no new privileges, no file, no socket, no program
+ *   confine  no dumps, no new privileges, no socket, no program, and no file
+ *            but those of its folder
  *   load     take the credential file and what the policy needs of it
  *   gather   take the secrets, from descriptors that the parent opens
  *   loop     answer until the parent says stop, or is gone
@@ -12,6 +14,7 @@
  * Every answer is also a row: a second witness to what the gateway says.
  */
 #include "broker/catalog.h"
+#include "broker/keep.h"
 #include "broker/mint.h"
 #include "broker/service.h"
 #include "gateway/audit/sink.h"
@@ -39,6 +42,7 @@ enum {
 	FD_GATEWAY = 4,
 	FD_AUDIT = 5,
 	FD_FETCH = 6,
+	FD_KEEP = 7,
 	EXIT_OURS = 125,
 	TICK_MS = 100 /* a wait is noticed that much too late at most */
 };
@@ -56,6 +60,7 @@ struct program {
 	struct sink *sink;
 	struct channel *parent, *gateway, *fetch;
 	struct generation *generation;
+	struct keep *keep; /* NULL: nothing outlives the run */
 	struct catalog *catalog;
 	struct service *service;
 	struct event *tick;
@@ -267,6 +272,7 @@ begin_run(struct program *program)
 	events.arg = program;
 	program->run = (struct mint_run){ .uid = program->begin.run,
 		.principal = program->begin.principal,
+		.keep = program->keep,
 		.issuer = catalog_issuer(program->catalog) };
 	program->service =
 	    service_new(program->catalog, &program->run, &events);
@@ -641,9 +647,24 @@ release(struct program *program)
 	channel_free(program->gateway);
 	channel_free(program->parent);
 	sink_free(program->sink);
+	keep_free(program->keep);
 	generation_free(program->generation);
 	problems_done(&program->problems);
 	loop_free(program->loop);
+}
+
+/* From here on it opens nothing but what lies in its folder, if it has one. */
+static int
+confine(struct program *program, struct problem *reterr)
+{
+	int folder = fcntl(FD_KEEP, F_GETFD) < 0 ? -1 : FD_KEEP;
+
+	if (folder >= 0) {
+		program->keep = keep_new(folder, reterr);
+		if (program->keep == NULL)
+			return STATUS_PROBLEM;
+	}
+	return confine_enter(CONFINE_BROKER, folder, reterr);
 }
 
 int
@@ -668,7 +689,7 @@ main(int argc, char **argv)
 	if (mint_prepare() != STATUS_OK || !prepare(&program)) {
 		log_error("cannot begin: there is no memory");
 		program.exit_status = EXIT_OURS;
-	} else if (confine_enter(CONFINE_BROKER, -1, &problem) != STATUS_OK) {
+	} else if (confine(&program, &problem) != STATUS_OK) {
 		log_error("%s", problem.text);
 		program.exit_status = EXIT_OURS;
 	} else if (loop_run(program.loop) != STATUS_OK) {

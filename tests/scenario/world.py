@@ -155,8 +155,8 @@ class World(unittest.TestCase):
         run("req", *key, "-subj", "/CN=origin", "-keyout", "origin.key",
             "-out", "origin.csr")
         with open(os.path.join(cls.shared, "ext"), "w") as out:
-            out.write("subjectAltName=DNS:api.test,DNS:a.test,DNS:b.test,"
-                      "DNS:good.test\n")
+            out.write("subjectAltName=DNS:localhost,DNS:api.test,DNS:a.test,"
+                      "DNS:b.test,DNS:good.test\n")
         run("x509", "-req", "-in", "origin.csr", "-CA", "ca.pem", "-CAkey",
             "ca.key", "-days", "2", "-extfile", "ext", "-out", "origin.pem")
 
