@@ -73,6 +73,8 @@ issued_well(struct mint_work *work, const struct errand_answer *answer)
 	quote(answer, words);
 	(void)mint_refuse(work, "the issuer of %s says no (%u%s%s)", name,
 	    answer->status, words[0] == '\0' ? "" : ": ", words);
+	/* Some issuers repeat in them what they were sent. */
+	work->quotes = words[0] != '\0';
 	return false;
 }
 

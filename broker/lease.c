@@ -78,8 +78,11 @@ static void
 tell(struct leases *leases, struct lease *lease,
     const struct grant_question *question, const struct grant *grant)
 {
-	leases->events.on_grant(lease->credential, question, grant,
-	    lease->work.why, leases->events.arg);
+	struct lease_refusal refusal = { .why = lease->work.why,
+		.quotes = lease->work.quotes };
+
+	leases->events.on_grant(
+	    lease->credential, question, grant, &refusal, leases->events.arg);
 }
 
 /* Everybody who waits hears the same. */
@@ -324,7 +327,9 @@ leases_ask(struct leases *leases, const struct credential *credential,
 	}
 	if (lease == NULL || !wait_for(leases, lease, question)) {
 		leases->events.on_grant(credential, question, NULL,
-		    "too much is asked for at once", leases->events.arg);
+		    &(struct lease_refusal){
+			.why = "too much is asked for at once" },
+		    leases->events.arg);
 		return;
 	}
 	if (!lease->minting)

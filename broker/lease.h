@@ -17,11 +17,17 @@
 
 struct leases;
 
+/* Why there is no grant. */
+struct lease_refusal {
+	const char *why; /* in words for the owner */
+	bool quotes; /* so that nobody else may read them: see mint_work */
+};
+
 struct lease_events {
-	/* grant is NULL when there is none, and why says so; both borrowed. */
+	/* grant is NULL when there is none, and refusal says why; borrowed. */
 	void (*on_grant)(const struct credential *credential,
 	    const struct grant_question *question, const struct grant *grant,
-	    const char *why, void *arg);
+	    const struct lease_refusal *refusal, void *arg);
 	/*
 	 * Borrows errand for the call; the answer comes by leases_answer().
 	 * Anything but STATUS_OK: it cannot be run.

@@ -24,6 +24,7 @@ mint_refuse(struct mint_work *work, const char *format, ...)
 {
 	va_list arguments;
 
+	work->quotes = false;
 	va_start(arguments, format);
 	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): begun above */
 	if (vsnprintf(work->why, sizeof(work->why), format, arguments) < 0)

@@ -49,6 +49,7 @@ struct mint_work {
 	struct grant *grant;
 	/* With MINT_REFUSED; nothing of a secret may stand in it. */
 	char why[LIMIT_GRANT_TEXT + 1];
+	bool quotes; /* somebody else's words are in it: for the owner alone */
 };
 
 struct mint {

@@ -93,7 +93,7 @@ refuse(struct service *service, uint32_t number, const char *why)
 static void
 on_grant(const struct credential *credential,
     const struct grant_question *question, const struct grant *grant,
-    const char *why, void *arg)
+    const struct lease_refusal *refusal, void *arg)
 {
 	struct service *service = arg;
 	struct cursor_writer out = frame_begin(
@@ -101,12 +101,14 @@ on_grant(const struct credential *credential,
 	struct grant view;
 
 	/* What has no row is not given. */
-	if (record(service, credential, question, grant, why) != STATUS_OK) {
+	if (record(service, credential, question, grant, refusal->why) !=
+	    STATUS_OK) {
 		refuse(service, question->number, "the audit takes no rows");
 		return;
 	}
 	if (grant == NULL) {
-		refuse(service, question->number, why);
+		refuse(service, question->number,
+		    refusal->quotes ? "its issuer says no" : refusal->why);
 		return;
 	}
 	view = *grant;

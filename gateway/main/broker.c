@@ -655,10 +655,8 @@ release(struct program *program)
 
 /* From here on it opens nothing but what lies in its folder, if it has one. */
 static int
-confine(struct program *program, struct problem *reterr)
+confine(struct program *program, int folder, struct problem *reterr)
 {
-	int folder = fcntl(FD_KEEP, F_GETFD) < 0 ? -1 : FD_KEEP;
-
 	if (folder >= 0) {
 		program->keep = keep_new(folder, reterr);
 		if (program->keep == NULL)
@@ -673,6 +671,8 @@ main(int argc, char **argv)
 	struct program program = { .exit_status = EXIT_SUCCESS };
 	enum log_level level = LOG_LEVEL_WARNING;
 	struct problem problem = { .text = "" };
+	/* Before anything of ours could take its number. */
+	int folder = fcntl(FD_KEEP, F_GETFD) < 0 ? -1 : FD_KEEP;
 
 	if (argc == 3 && strcmp(argv[1], "--log") == 0) {
 		level = log_level_of(argv[2], level);
@@ -689,7 +689,7 @@ main(int argc, char **argv)
 	if (mint_prepare() != STATUS_OK || !prepare(&program)) {
 		log_error("cannot begin: there is no memory");
 		program.exit_status = EXIT_OURS;
-	} else if (confine(&program, &problem) != STATUS_OK) {
+	} else if (confine(&program, folder, &problem) != STATUS_OK) {
 		log_error("%s", problem.text);
 		program.exit_status = EXIT_OURS;
 	} else if (loop_run(program.loop) != STATUS_OK) {

@@ -252,8 +252,9 @@ AWS_ID, AWS_SECRET, AWS_TOKEN = "AKIAREALREALREALREAL", "real/secret+key", "tok=
 class Bucket:
     """An origin that stands for S3: it verifies every signature."""
 
-    def __init__(self):
+    def __init__(self, keys=(AWS_ID, AWS_SECRET, AWS_TOKEN)):
         self.heard, self.faults = [], []
+        self.id, self.secret, self.token = keys
 
     def __call__(self, peer):
         while True:
@@ -300,8 +301,8 @@ class Bucket:
     def verify(self, method, target, fields, body):
         parts = dict(re.findall(r"(\w+)=([^, ]+)", fields["authorization"][0]))
         key_id, _, scope = parts["Credential"].partition("/")
-        assert key_id == AWS_ID, key_id
-        assert fields["x-amz-security-token"] == [AWS_TOKEN]
+        assert key_id == self.id, key_id
+        assert fields["x-amz-security-token"] == [self.token]
         names = parts["SignedHeaders"].split(";")
         # C16
         for name in fields:
@@ -323,7 +324,7 @@ class Bucket:
                     for name in names),
             ";".join(names), payload])
         time = fields["x-amz-date"][0]
-        key = sign_key(AWS_SECRET, scope)
+        key = sign_key(self.secret, scope)
         signature = sign(key, "\n".join([
             "AWS4-HMAC-SHA256", time, scope,
             hashlib.sha256(canonical.encode()).hexdigest()]))
