@@ -305,7 +305,7 @@ begin_refresh(struct mint_work *work)
 {
 	const struct oauth *oauth = work->credential->config;
 	struct oauth_state *state = begin_state(work, "refresh_token");
-	const struct secret *token;
+	const struct secret *token = work->credential->secret;
 	enum mint_step step;
 
 	if (state == NULL)
