@@ -145,6 +145,77 @@ on_row(const struct query_cell *cells, size_t count, void *arg)
 	return !gathering->ended;
 }
 
+/* ---- by time ---- */
+
+/* When the window of the question begins; 0 when it has no beginning. */
+static int64_t
+begin_of(const char *sql, const struct query_values *values)
+{
+	if (strstr(sql, ":t0") == NULL)
+		return 0;
+	for (size_t i = 0; i < values->count; i++)
+		if (strcmp(values->list[i].name, "t0") == 0)
+			return values->list[i].is_number
+				   ? values->list[i].number
+				   : 0;
+	return 0;
+}
+
+/* Whether all of the segment's rows are older; no when it cannot tell. */
+static bool
+is_before(struct query *segment, int64_t begin_us)
+{
+	int64_t last_us;
+
+	return begin_us > 0 &&
+	       query_number(
+		   segment, "SELECT max(last_us) FROM block", &last_us) &&
+	       last_us < begin_us;
+}
+
+static bool
+is_sealed(struct query *segment)
+{
+	int64_t indexes;
+
+	return query_number(segment,
+		   "SELECT count(*) FROM sqlite_schema WHERE type = 'index' "
+		   "AND name = 'ev_reach'",
+		   &indexes) &&
+	       indexes > 0;
+}
+
+/*
+ * "+ts_us" keeps SQLite from the index by time, which it takes for better than
+ * those that hold all the question asks.  A segment that is being written has
+ * no others, so where a part of it is asked for, the plus goes.
+ */
+static void
+allow_time_index(char *sql)
+{
+	for (char *at = strchr(sql, '+'); at != NULL; at = strchr(at + 1, '+'))
+		if (strncmp(at, "+ts_us", 6) == 0 ||
+		    strncmp(at, "+e.ts_us", 8) == 0)
+			*at = ' ';
+}
+
+/* One segment, or an audit of one. */
+static int
+ask_one(struct query *segment, const char *sql,
+    const struct query_values *values, const struct query_reader *reader,
+    bool *ret_cut, struct problem *reterr)
+{
+	char text[SQL_ROOM];
+	size_t length = strlen(sql);
+
+	if (begin_of(sql, values) == 0 || length >= sizeof(text) ||
+	    is_sealed(segment))
+		return query_run(segment, sql, values, reader, ret_cut, reterr);
+	memcpy(text, sql, length + 1);
+	allow_time_index(text);
+	return query_run(segment, text, values, reader, ret_cut, reterr);
+}
+
 static int
 ask_segments(struct query *query, const char *sql,
     const struct query_values *values, struct gathering *gathering,
@@ -152,6 +223,7 @@ ask_segments(struct query *query, const char *sql,
 {
 	const struct query_reader reader = { on_columns, on_row, gathering };
 	const struct shelf *shelf = query_shelf(query);
+	int64_t begin_us = begin_of(sql, values);
 	int status = STATUS_OK;
 
 	for (size_t i = 0; i < shelf->count && status == STATUS_OK; i++) {
@@ -163,7 +235,10 @@ ask_segments(struct query *query, const char *sql,
 		status = query_segment(query, i, &segment, reterr);
 		if (status != STATUS_OK)
 			return status;
-		status = query_run(segment, sql, values, &reader, &cut, reterr);
+		/* The newest is asked, or there would be no columns. */
+		if (i + 1 == shelf->count || !is_before(segment, begin_us))
+			status = ask_one(
+			    segment, sql, values, &reader, &cut, reterr);
 		query_close(segment);
 	}
 	if (status == STATUS_OK && gathering->failed)
@@ -227,7 +302,7 @@ across_ask(struct query *query, const struct question *question,
 	if (status != STATUS_OK)
 		return status;
 	if (is_one)
-		return query_run(
+		return ask_one(
 		    query, question->sql, &more, reader, ret_cut, reterr);
 	if (is_merged)
 		return merge(query, question, &more, reader, ret_cut, reterr);

@@ -69,8 +69,8 @@ run_plain(struct query *query, const char *sql)
 	return sqlite3_exec(query->db, sql, NULL, NULL, NULL) == SQLITE_OK;
 }
 
-static bool
-ask_number(struct query *query, const char *sql, int64_t *ret)
+bool
+query_number(struct query *query, const char *sql, int64_t *ret)
 {
 	sqlite3_stmt *statement;
 	bool found;
@@ -91,11 +91,11 @@ is_audit(struct query *query, const char *path)
 {
 	int64_t application = 0;
 	bool answered =
-	    ask_number(query, "PRAGMA application_id", &application);
+	    query_number(query, "PRAGMA application_id", &application);
 
 	if (!answered && mend_is_needed(query->db) && mend(path))
 		answered =
-		    ask_number(query, "PRAGMA application_id", &application);
+		    query_number(query, "PRAGMA application_id", &application);
 	return answered && application == SEGMENT_APPLICATION;
 }
 
@@ -105,7 +105,7 @@ is_unmade(struct query *query)
 {
 	int64_t objects = 1;
 
-	return ask_number(
+	return query_number(
 		   query, "SELECT count(*) FROM sqlite_schema", &objects) &&
 	       objects == 0;
 }

@@ -57,6 +57,10 @@ int query_run(struct query *query, const char *sql,
     const struct query_values *values, const struct query_reader *reader,
     bool *ret_cut, struct problem *reterr) MUST_CHECK;
 
+/* The first value of the first row of constant SQL; false without one. */
+bool query_number(struct query *query, const char *sql, int64_t *ret)
+    MUST_CHECK;
+
 /* The number of the last row there is, or 0. */
 int query_last_seq(struct query *query, int64_t *ret, struct problem *reterr)
     MUST_CHECK;

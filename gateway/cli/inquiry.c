@@ -201,6 +201,21 @@ static const struct {
 	{ "-h", false, take_help },
 };
 
+/* Times are numbers: as text they would come behind every one. */
+static void
+add_value(struct inquiry *inquiry, const char *name, const char *text)
+{
+	struct cursor digits = cursor_of_text(text);
+	uint64_t number;
+
+	if ((strcmp(name, "t0") == 0 || strcmp(name, "t1") == 0) &&
+	    cursor_decimal(&digits, INT64_MAX, &number) &&
+	    cursor_is_empty(&digits))
+		inquiry_add_number(inquiry, name, (int64_t)number);
+	else
+		inquiry_add_text(inquiry, name, text);
+}
+
 /* A word that is no option: what is asked for, then its values. */
 static int
 take_word(struct inquiry *inquiry, char *word, struct problem *reterr)
@@ -220,7 +235,7 @@ take_word(struct inquiry *inquiry, char *word, struct problem *reterr)
 		    reterr, "Quote SQL as one word; values are NAME=VALUE.");
 	}
 	*equals = '\0';
-	inquiry_add_text(inquiry, word, equals + 1);
+	add_value(inquiry, word, equals + 1);
 	return STATUS_OK;
 }
 

@@ -8,7 +8,7 @@ JOIN dst d ON d.id=e.dst_id
 LEFT JOIN lent l ON l.cred_id=e.cred_id AND l.dst_id=e.dst_id
   AND l.sandbox_id=e.sandbox_id
 WHERE e.cred_id IS NOT NULL AND e.kind<>9 AND e.verdict=1 AND l.cred_id IS NULL
-ORDER BY e.seq LIMIT min(:top, 100);
+ORDER BY +e.seq LIMIT min(:top, 100);
 -- part
 WITH lent AS (SELECT DISTINCT cred_id, dst_id, sandbox_id FROM event
   WHERE kind=9 AND kind NOT IN (1, 2, 5) AND verdict=1)

@@ -4,7 +4,7 @@ WITH asked AS (
   SELECT e.sandbox_id, d.reg_domain, d.host,
     ifnull(e.detail ->> '$.count', 1) AS n
   FROM event e JOIN dst d ON d.id=e.dst_id
-  WHERE e.kind=5 AND e.ts_us BETWEEN :t0 AND :t1)
+  WHERE e.kind=5 AND +e.ts_us BETWEEN :t0 AND :t1)
 SELECT s.uid, a.reg_domain, sum(a.n) q,
   count(DISTINCT a.host) + sum(a.n) - count(*) names,
   max(length(a.host)) longest
@@ -19,7 +19,7 @@ SELECT s.uid, d.reg_domain, d.host, count(*) rows,
 FROM event e
 JOIN dst d ON d.id=e.dst_id
 JOIN sandbox s ON s.id=e.sandbox_id
-WHERE e.kind=5 AND e.ts_us BETWEEN :t0 AND :t1
+WHERE e.kind=5 AND +e.ts_us BETWEEN :t0 AND :t1
 GROUP BY 1, 2, 3;
 -- merge
 SELECT uid, reg_domain, sum(q) AS q,

@@ -1,12 +1,22 @@
 -- requests without an end: outcome unknown
-SELECT seq, at, sandbox, host, verb, object, cred
-FROM v_open_intent
-WHERE ts_us<:t1-60000000
-ORDER BY seq LIMIT min(:top, 500);
+WITH unended AS (
+  SELECT seq FROM event
+  WHERE kind=4 AND kind NOT IN (1, 2, 5) AND seq NOT IN (
+    SELECT parent_seq FROM event WHERE kind=1 AND parent_seq IS NOT NULL))
+SELECT v.seq, v.at, v.sandbox, v.host, v.verb, v.object, v.cred
+FROM unended u
+CROSS JOIN v_event v ON v.seq=u.seq
+WHERE v.ts_us<:t1-60000000
+ORDER BY u.seq LIMIT min(:top, 500);
 -- part
-SELECT seq, at, sandbox, host, verb, object, cred, 0 AS ended
-FROM v_open_intent
-WHERE ts_us<:t1-60000000
+WITH unended AS (
+  SELECT seq FROM event
+  WHERE kind=4 AND kind NOT IN (1, 2, 5) AND seq NOT IN (
+    SELECT parent_seq FROM event WHERE kind=1 AND parent_seq IS NOT NULL))
+SELECT v.seq, v.at, v.sandbox, v.host, v.verb, v.object, v.cred, 0 AS ended
+FROM unended u
+CROSS JOIN v_event v ON v.seq=u.seq
+WHERE v.ts_us<:t1-60000000
 UNION ALL
 SELECT parent_seq, NULL, NULL, NULL, NULL, NULL, NULL, 1
 FROM event
