@@ -13,6 +13,7 @@
 /* Documents people write. */
 #define LIMIT_POLICY_BYTES 4194304 /* 100,000 rules fit */
 #define LIMIT_PLAN_BYTES 1048576
+#define LIMIT_TASK_BYTES 1048576 /* as the plan that it becomes */
 #define LIMIT_JSON_DEPTH 16 /* ours need 6 */
 #define LIMIT_PROBLEMS 100 /* more than a person reads at once */
 #define LIMIT_RULES 120000 /* what 4 MiB can hold, roughly */

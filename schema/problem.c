@@ -100,6 +100,22 @@ problems_add(struct problems *problems, const struct problem *problem)
 	problems->list[problems->count++] = *problem;
 }
 
+void
+problems_add_in(
+    struct problems *problems, const char *file, const struct problem *problem)
+{
+	struct problem told;
+
+	if (problem->line == 0)
+		(void)problem_set(&told, "%s: %s", file, problem->text);
+	else
+		(void)problem_set(&told, "%s:%u:%u: %s", file, problem->line,
+		    problem->column, problem->text);
+	if (problem->cure[0] != '\0')
+		(void)problem_cure(&told, "%s", problem->cure);
+	problems_add(problems, &told);
+}
+
 bool
 problems_any(const struct problems *problems)
 {

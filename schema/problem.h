@@ -54,6 +54,13 @@ void problems_done(struct problems *problems);
  */
 void problems_add(struct problems *problems, const struct problem *problem);
 
+/*
+ * The same, said of a file as a compiler says it, "FILE:3:5: ...", so that
+ * editors find the place.
+ */
+void problems_add_in(
+    struct problems *problems, const char *file, const struct problem *problem);
+
 bool problems_any(const struct problems *problems);
 
 #endif

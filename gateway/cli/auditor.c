@@ -1,6 +1,6 @@
 #include "gateway/cli/auditor.h"
 
-#include "gateway/cli/place.h"
+#include "gateway/cli/abspath.h"
 #include "gateway/cli/program.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proc/spawn.h"
@@ -47,7 +47,7 @@ address_of(const char *database, int folder, struct sockaddr_un *ret,
 static int
 open_folder(const char *database, struct problem *reterr)
 {
-	char folder[PLACE_PATH_MAX];
+	char folder[ABSPATH_MAX];
 	const char *slash = strrchr(database, '/');
 	int length = slash == NULL ? 0 : (int)(slash - database) + 1;
 	int wrote = snprintf(folder, sizeof(folder), "%.*s", length, database);
@@ -151,7 +151,7 @@ hear(int fd, int64_t deadline_us, char *text, size_t size,
 static int
 open_log(const char *database, struct problem *reterr)
 {
-	char path[PLACE_PATH_MAX];
+	char path[ABSPATH_MAX];
 	int length = snprintf(path, sizeof(path), "%s.log", database);
 	int fd = -1;
 

@@ -9,6 +9,8 @@
 #include "gateway/cli/settings.h"
 #include "gateway/cli/siblings.h"
 #include "gateway/cli/task.h"
+#include "gateway/cli/task_plan.h"
+#include "gateway/cli/task_read.h"
 #include "gateway/proc/log.h"
 #include "gateway/proc/sealed.h"
 #include "schema/status.h"
@@ -24,12 +26,16 @@
 
 static const char usage[] =
     "usage: exeat run [OPTIONS] [--] COMMAND [ARGUMENTS...]\n"
+    "       exeat run --task FILE [OPTIONS]\n"
     "\n"
     "Runs COMMAND in a sandbox whose only way out is a gateway.  It sees its\n"
     "workspace, the system's programs and nothing else; it reaches what the\n"
     "policy allows and nothing else; every request is written down before a\n"
     "byte leaves.  Without a policy the network is closed.\n"
     "\n"
+    "  --task FILE           read all this from a JSON file, with the keys of\n"
+    "                        schema/task.schema.json; what is an option here\n"
+    "                        stands over what the file says\n"
     "  --policy FILE         what may be reached; several must all allow it\n"
     "                        (default: exeat/policy.json in\n"
     "                        $XDG_CONFIG_HOME, when there is one)\n"
@@ -65,6 +71,11 @@ static const char usage[] =
     "                        pids=512, open-files=4096, file-size=1GiB,\n"
     "                        workspace=10GiB, tmp=1GiB; idle=10m ends what\n"
     "                        does nothing, grace=5s is what it gets then\n"
+    "  --nested              let COMMAND make sandboxes of its own in here, "
+    "as\n"
+    "                        browsers do: mounts and namespaces are its own\n"
+    "  --no-ptrace           let no process in here look into another one, as\n"
+    "                        debuggers do\n"
     "  --no-exec-record      do not write down which programs it executes\n"
     "  --best-effort         a limit that this machine cannot keep is told in\n"
     "                        the result, and is no error\n"
@@ -82,12 +93,15 @@ static const char usage[] =
     "                        disk; normal: none does\n"
     "  --result FILE         write how it ended, as JSON\n"
     "  --quiet               no closing line\n"
-    "\n"
+    "\n";
+
+static const char usage_examples[] =
     "A first policy, which lets npm install packages and nothing more:\n"
     "  { \"version\": 1,\n"
     "    \"rules\": [ { \"id\": \"packages\", \"host\": [\"@npm\"] } ] }\n"
     "\n"
     "  exeat run --policy policy.json -- npm test\n"
+    "  exeat run --task a.json & exeat run --task b.json\n"
     "  exeat audit summary          what it reached, and what was refused\n"
     "\n"
     "Exit code: COMMAND's own, 128+N when signal N ended it, 124 time limit,\n"
@@ -170,8 +184,8 @@ parcel_make(const struct task *task, const struct settings *settings,
 			return status;
 		ret->has_box = true;
 	}
-	status = task_plan(task, ret->name.uid, ret->has_box ? &ret->box : NULL,
-	    &plan, reterr);
+	status = task_plan_make(task, ret->name.uid,
+	    ret->has_box ? &ret->box : NULL, &plan, reterr);
 	if (status != STATUS_OK)
 		return status;
 	if (strlen(plan) > LIMIT_PLAN_BYTES)
@@ -432,17 +446,24 @@ run(int argc, char **argv)
 {
 	struct settings settings;
 	struct task task;
+	struct problems problems = { .list = NULL };
 	struct problem problem;
 	int code;
 
-	if (settings_read(&settings, &problem) != STATUS_OK ||
-	    task_read(&task, argc - 1, argv + 1, &settings, &problem) !=
-		STATUS_OK) {
+	if (settings_read(&settings, &problem) != STATUS_OK) {
 		complain(&problem);
+		return COMMAND_FAILED;
+	}
+	if (task_read(&task, argc - 1, argv + 1, &settings, &problems) !=
+	    STATUS_OK) {
+		complain_all(&problems);
+		problems_done(&problems);
 		return COMMAND_FAILED;
 	}
 	if (task.help) {
 		(void)fputs(usage, stdout);
+		(void)fputs(usage_examples, stdout);
+		problems_done(&problems);
 		task_done(&task);
 		return COMMAND_OK;
 	}

@@ -1,7 +1,7 @@
 #include "gateway/cli/desk.h"
 
+#include "gateway/cli/abspath.h"
 #include "gateway/cli/lead.h"
-#include "gateway/cli/place.h"
 #include "gateway/cli/policies.h"
 #include "gateway/cli/prompt.h"
 #include "gateway/cli/settings.h"
@@ -222,7 +222,7 @@ take_list(struct caller *caller, struct cursor body, struct fdpass *fds)
 static bool
 say_place(struct caller *caller, const char *path)
 {
-	unsigned char packet[PLACE_PATH_MAX + 16];
+	unsigned char packet[ABSPATH_MAX + 16];
 	struct cursor_writer out =
 	    frame_begin(FRAME_DESK_PLACE, packet, sizeof(packet));
 
@@ -606,8 +606,8 @@ on_door(evutil_socket_t door, short what, void *arg)
 static int
 check_hidden(const struct desk_order *order, struct problem *reterr)
 {
-	struct place base;
-	int status = place_of(order->settings->runs, true, &base, reterr);
+	struct abspath base;
+	int status = abspath_of(order->settings->runs, true, &base, reterr);
 
 	if (status != STATUS_OK)
 		return status;

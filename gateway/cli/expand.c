@@ -1,5 +1,6 @@
 #include "gateway/cli/expand.h"
 
+#include "gateway/cli/owned.h"
 #include "gateway/cli/splice.h"
 #include "policy/document.h"
 #include "policy/netmatch.h"
@@ -8,13 +9,10 @@
 #include "schema/limits.h"
 #include "schema/status.h"
 
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define PATH_SIZE 4096
 #define PEM_CERTIFICATE "-----BEGIN CERTIFICATE-----"
@@ -45,107 +43,12 @@ expansion_done(struct expansion *expansion)
 	memset(expansion, 0, sizeof(*expansion));
 }
 
-/* Asked of the open file: a path could be another file by now. */
-static int
-check_file(int fd, const char *path, sets_writable *writable, const void *arg,
-    struct problem *reterr)
-{
-	char link[64], place[PATH_SIZE];
-	struct stat st;
-	ssize_t length;
-
-	if (fstat(fd, &st) != 0)
-		return problem_errno(reterr, "cannot examine %s", path);
-	if (!S_ISREG(st.st_mode))
-		return problem_set(reterr, "%s is not a file", path);
-	if (st.st_size > LIMIT_POLICY_BYTES)
-		return problem_set(reterr, "%s is too long, %d bytes are read",
-		    path, LIMIT_POLICY_BYTES);
-	if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-		(void)problem_set(
-		    reterr, "%s can be written by others than its owner", path);
-		return problem_cure(reterr, "chmod go-w %s", path);
-	}
-	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return problem_set(
-		    reterr, "%s belongs to neither you nor root", path);
-	if (writable == NULL)
-		return STATUS_OK;
-	if (snprintf(link, sizeof(link), "/proc/self/fd/%d", fd) >=
-	    (int)sizeof(link))
-		return problem_set(reterr, "cannot examine %s", path);
-	length = readlink(link, place, sizeof(place) - 1);
-	if (length < 0)
-		return problem_errno(reterr, "cannot examine %s", path);
-	place[length] = '\0';
-	if (!writable(place, arg))
-		return STATUS_OK;
-	(void)problem_set(reterr, "the sandbox could write %s", path);
-	return problem_cure(reterr, "keep it outside the workspace");
-}
-
-static int
-read_open(int fd, const char *path, char **ret, size_t *ret_length,
-    struct problem *reterr)
-{
-	char *text = calloc(LIMIT_POLICY_BYTES + 1, 1);
-	size_t done = 0;
-	ssize_t got;
-
-	if (text == NULL)
-		return problem_set(reterr, "there is no memory for %s", path);
-	do {
-		got = read(fd, text + done, LIMIT_POLICY_BYTES - done);
-		done += got > 0 ? (size_t)got : 0;
-	} while (got > 0 && done < LIMIT_POLICY_BYTES);
-	if (got < 0) {
-		free(text);
-		return problem_errno(reterr, "cannot read %s", path);
-	}
-	*ret = text;
-	*ret_length = done;
-	return STATUS_OK;
-}
-
-static int
-read_file(const char *path, sets_writable *writable, const void *arg,
-    struct cursor *ret, struct problem *reterr)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	size_t length = 0;
-	char *text = NULL;
-	int status;
-
-	if (fd < 0)
-		return problem_errno(reterr, "cannot open %s", path);
-	status = check_file(fd, path, writable, arg, reterr);
-	if (status == STATUS_OK)
-		status = read_open(fd, path, &text, &length, reterr);
-	(void)close(fd);
-	if (status == STATUS_OK)
-		*ret = cursor_of(text, length);
-	return status;
-}
-
 /* Adds a problem at a place of the document. */
 static void
 tell(const struct work *work, const struct place *place,
     const struct problem *problem)
 {
 	report_add(work->report, place, problem->cure, "%s", problem->text);
-}
-
-/* A name in a policy is meant from where the policy stands. */
-static bool
-resolve_path(const char *policy, const char *name, char out[PATH_SIZE])
-{
-	const char *slash = strrchr(policy, '/');
-	int folder = slash == NULL ? 0 : (int)(slash - policy) + 1;
-
-	if (name[0] == '/')
-		folder = 0;
-	return snprintf(out, PATH_SIZE, "%.*s%s", folder, policy, name) <
-	       PATH_SIZE;
 }
 
 /* Only certificates: what is put in is kept in the audit, readable. */
@@ -187,9 +90,10 @@ read_authority(const struct work *work, const char *name, char **ret,
 	struct cursor text = { 0 };
 	int status;
 
-	if (!resolve_path(work->path, name, path))
+	if (!owned_resolve(work->path, name, path, sizeof(path)))
 		return problem_set(reterr, "this path is too long");
-	status = read_file(path, work->writable, work->arg, &text, reterr);
+	status = owned_read(
+	    path, LIMIT_POLICY_BYTES, work->writable, work->arg, &text, reterr);
 	if (status != STATUS_OK)
 		return status;
 	status = pem_of(text, path, ret, reterr);
@@ -445,7 +349,8 @@ expand_file(const char *path, sets_writable *writable, const void *arg,
 {
 	struct problem problem;
 	struct cursor text = { 0 };
-	int status = read_file(path, writable, arg, &text, &problem);
+	int status = owned_read(
+	    path, LIMIT_POLICY_BYTES, writable, arg, &text, &problem);
 
 	if (status != STATUS_OK) {
 		problems_add(reterr, &problem);

@@ -60,6 +60,8 @@ write_detail(const struct task *task, size_t words, struct cursor_writer *out)
 	json_text(&json, "workspace", task->workspace.path);
 	if (task->via.host[0] != '\0')
 		json_text(&json, "via", task->via.host);
+	if (task->session != NULL)
+		json_text(&json, "session", task->session);
 	json_close(&json, '}');
 	return cursor_written(out);
 }
@@ -101,7 +103,8 @@ send_run(struct channel *audit, const struct ledger_name *name,
 
 	run.sync = task->audit_sync;
 	memcpy(run.uid, name->uid, sizeof(run.uid));
-	fill(run.principal, sizeof(run.principal), settings->user);
+	fill(run.principal, sizeof(run.principal),
+	    task->agent == NULL ? settings->user : task->agent);
 	fill(run.owner, sizeof(run.owner), settings->user);
 	fill(run.host, sizeof(run.host), settings->host);
 	fill(run.image, sizeof(run.image), task->command[0]);

@@ -51,23 +51,6 @@ is_writable(const char *path, const void *task)
 	return task_can_write(task, path);
 }
 
-/* As a compiler tells it, so that editors find the place. */
-static void
-add_problem(
-    struct problems *problems, const char *path, const struct problem *found)
-{
-	struct problem problem;
-
-	if (found->line == 0)
-		(void)problem_set(&problem, "%s: %s", path, found->text);
-	else
-		(void)problem_set(&problem, "%s:%u:%u: %s", path, found->line,
-		    found->column, found->text);
-	if (found->cure[0] != '\0')
-		(void)problem_cure(&problem, "%s", found->cure);
-	problems_add(problems, &problem);
-}
-
 /* What would be ignored stops a run before it begins. */
 static void
 check_promises(
@@ -119,7 +102,7 @@ add_file(struct policies *policies, const char *path, sets_writable *writable,
 		expansion_done(&expansion);
 	}
 	for (size_t i = 0; i < found.count; i++)
-		add_problem(reterr, path, &found.list[i]);
+		problems_add_in(reterr, path, &found.list[i]);
 	reterr->dropped += found.dropped;
 	problems_done(&found);
 }

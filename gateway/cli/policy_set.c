@@ -1,7 +1,7 @@
 #include "gateway/cli/policy_set.h"
 
+#include "gateway/cli/abspath.h"
 #include "gateway/cli/command.h"
-#include "gateway/cli/place.h"
 #include "gateway/cli/policies.h"
 #include "gateway/cli/settings.h"
 #include "gateway/cli/visit.h"
@@ -31,7 +31,7 @@ static void
 on_place(const struct frame *frame, void *arg)
 {
 	struct places *places = arg;
-	char path[PLACE_PATH_MAX];
+	char path[ABSPATH_MAX];
 	struct cursor body = frame->body;
 	char *copy = NULL;
 
@@ -68,7 +68,7 @@ is_writable(const char *path, const void *arg)
 	const struct places *places = arg;
 
 	for (size_t i = 0; i < places->count; i++)
-		if (place_is_within(path, places->list[i]))
+		if (abspath_is_within(path, places->list[i]))
 			return true;
 	return false;
 }

@@ -17,14 +17,14 @@
 /* Opened first and looked at then: a path could be another file by now. */
 static int
 open_kept(const struct task *task, const char *path, int *ret_fd,
-    struct place *ret, struct problem *reterr)
+    struct abspath *ret, struct problem *reterr)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	int status;
 
 	if (fd < 0)
 		return problem_errno(reterr, "it cannot be opened");
-	status = place_of_fd(fd, path, ret, reterr);
+	status = abspath_of_fd(fd, path, ret, reterr);
 	if (status == STATUS_OK && task != NULL &&
 	    task_shows(task, ret->path)) {
 		(void)problem_set(reterr, "the sandbox could read it");
@@ -67,9 +67,9 @@ static int
 get_file(const struct provision *provision, const char *name, int *ret_fd,
     struct problem *reterr)
 {
-	char path[2 * PLACE_PATH_MAX];
+	char path[2 * ABSPATH_MAX];
 	const char *slash = strrchr(provision->file.path, '/');
-	struct place place;
+	struct abspath place;
 	int length;
 
 	if (name[0] == '/')
@@ -130,8 +130,8 @@ get_systemd(const struct provision *provision, const char *name, int *ret_fd,
     struct problem *reterr)
 {
 	const char *folder = secure_getenv("CREDENTIALS_DIRECTORY");
-	char path[2 * PLACE_PATH_MAX];
-	struct place place;
+	char path[2 * ABSPATH_MAX];
+	struct abspath place;
 	int length;
 
 	if (folder == NULL || folder[0] != '/') {
@@ -169,9 +169,9 @@ static int
 examine_folder(const struct provision *provision, const char *path, int fd,
     struct problem *reterr)
 {
-	struct place place;
+	struct abspath place;
 	struct stat st;
-	int status = place_of_fd(fd, path, &place, reterr);
+	int status = abspath_of_fd(fd, path, &place, reterr);
 
 	if (status != STATUS_OK)
 		return status;
@@ -198,7 +198,7 @@ int
 provision_folder(const struct provision *provision, const char *path,
     int *ret_fd, struct problem *reterr)
 {
-	char inside[PLACE_PATH_MAX];
+	char inside[ABSPATH_MAX];
 	int length = snprintf(inside, sizeof(inside), "%s/", path);
 	int fd, status;
 

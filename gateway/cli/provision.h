@@ -9,13 +9,13 @@
 #ifndef GATEWAY_CLI_PROVISION_H
 #define GATEWAY_CLI_PROVISION_H
 
-#include "gateway/cli/place.h"
+#include "gateway/cli/abspath.h"
 #include "schema/brokerage.h"
 
 struct task;
 
 struct provision {
-	struct place file; /* the credential file */
+	struct abspath file; /* the credential file */
 	int fd; /* open on it, or -1 */
 	const struct task *task; /* NULL: there is no sandbox */
 };

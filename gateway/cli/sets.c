@@ -1,6 +1,6 @@
 #include "gateway/cli/sets.h"
 
-#include "gateway/cli/place.h"
+#include "gateway/cli/abspath.h"
 #include "gateway/cli/toolrc.h"
 #include "schema/cursor.h"
 #include "schema/status.h"
@@ -23,12 +23,12 @@ struct gathering {
 static void
 read_file(struct gathering *g, const char *path, toolhosts_reader *reader)
 {
-	struct place place;
+	struct abspath place;
 	struct cursor text;
 	char *owned;
 
 	/* A link may lead into the workspace. */
-	if (place_of(path, false, &place, NULL) != STATUS_OK ||
+	if (abspath_of(path, false, &place, NULL) != STATUS_OK ||
 	    (g->writable != NULL && g->writable(place.path, g->arg)))
 		return;
 	owned = toolrc_read(place.path, &text);

@@ -125,6 +125,10 @@ settings_read(struct settings *ret, struct problem *reterr)
 	    "/exeat/credentials.json", ret->credentials, reterr);
 	if (status != STATUS_OK)
 		return status;
+	status = xdg_path(ret, "XDG_CONFIG_HOME", "/.config",
+	    "/exeat/templates", ret->templates, reterr);
+	if (status != STATUS_OK)
+		return status;
 	status = xdg_path(ret, "XDG_STATE_HOME", "/.local/state",
 	    "/exeat/audit.db", ret->audit, reterr);
 	if (status != STATUS_OK)

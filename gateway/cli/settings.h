@@ -23,6 +23,7 @@ struct settings {
 	char audit[SETTINGS_PATH_MAX];
 	char credentials[SETTINGS_PATH_MAX]; /* it may not exist */
 	char kept[SETTINGS_PATH_MAX]; /* folder of tokens that were renewed */
+	char templates[SETTINGS_PATH_MAX]; /* folder of task templates */
 	char runs[SETTINGS_PATH_MAX]; /* folder of the runs under way */
 	char files[SETTINGS_PATH_MAX]; /* and of what they wrote */
 	/* Policies over every run: the machine's, and EXEAT_CEILING's. */

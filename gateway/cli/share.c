@@ -50,8 +50,8 @@ share_time(const char *text, int64_t *ret_ms)
 	    HOURS_MAX * MS_AN_HOUR, ret_ms);
 }
 
-static bool
-read_bytes(const char *text, int64_t *ret)
+bool
+share_bytes(const char *text, int64_t *ret)
 {
 	static const struct unit units[] = { { "", 1 },
 		{ "KiB", INT64_C(1) << 10 }, { "MiB", INT64_C(1) << 20 },
@@ -101,23 +101,34 @@ static const struct {
 	bool (*read)(const char *text, int64_t *ret);
 	const char *example;
 } table[] = {
-	[SHARE_MEMORY] = { "memory", "limits", "memory", read_bytes, "2GiB" },
+	[SHARE_MEMORY] = { "memory", "limits", "memory", share_bytes, "2GiB" },
 	[SHARE_CPU] = { "cpu", "limits", "cpu_thousandths", read_thousandths,
 	    "1.5" },
 	[SHARE_PIDS] = { "pids", "limits", "pids", read_count, "512" },
 	[SHARE_OPEN_FILES] = { "open-files", "limits", "open_files", read_count,
 	    "4096" },
-	[SHARE_FILE_SIZE] = { "file-size", "limits", "file_bytes", read_bytes,
+	[SHARE_FILE_SIZE] = { "file-size", "limits", "file_bytes", share_bytes,
 	    "1GiB" },
 	[SHARE_WORKSPACE] = { "workspace", "limits", "workspace_bytes",
-	    read_bytes, "10GiB" },
-	[SHARE_TMP] = { "tmp", "limits", "tmp_bytes", read_bytes, "1GiB" },
+	    share_bytes, "10GiB" },
+	[SHARE_TMP] = { "tmp", "limits", "tmp_bytes", share_bytes, "1GiB" },
 	[SHARE_IDLE] = { "idle", "", "idle_ms", share_time, "10m" },
 	[SHARE_GRACE] = { "grace", "", "grace_ms", share_time, "5s" },
 };
 
 static_assert(
     sizeof(table) / sizeof(table[0]) == SHARE_COUNT, "every limit has a name");
+
+int
+share_set(struct share *share, enum share_limit limit, const char *text,
+    struct problem *reterr)
+{
+	if (table[limit].read(text, &share->limits[limit]))
+		return STATUS_OK;
+	(void)problem_set(reterr, "%.80s does not read as a limit", text);
+	return problem_cure(reterr, "write, for example, %s=%s",
+	    table[limit].name, table[limit].example);
+}
 
 int
 share_take(struct share *share, const char *text, struct problem *reterr)
@@ -128,14 +139,10 @@ share_take(struct share *share, const char *text, struct problem *reterr)
 		if (strncmp(text, table[i].name, length) != 0 ||
 		    text[length] != '=')
 			continue;
-		if (table[i].read(text + length + 1, &share->limits[i]))
-			return STATUS_OK;
-		(void)problem_set(
-		    reterr, "--limit %.80s does not read as a limit", text);
-		return problem_cure(reterr, "write, for example, %s=%s",
-		    table[i].name, table[i].example);
+		return share_set(
+		    share, (enum share_limit)i, text + length + 1, reterr);
 	}
-	(void)problem_set(reterr, "--limit %.80s names nothing", text);
+	(void)problem_set(reterr, "%.80s names nothing", text);
 	return problem_cure(reterr,
 	    "there are memory, cpu, pids, open-files, file-size, workspace, "
 	    "tmp, idle and grace, as in memory=2GiB");

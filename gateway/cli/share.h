@@ -34,6 +34,13 @@ struct share {
 int share_take(struct share *share, const char *text, struct problem *reterr)
     MUST_CHECK;
 
+/* Takes the value of one, as in 2GiB, 1.5 or 10m. */
+int share_set(struct share *share, enum share_limit limit, const char *text,
+    struct problem *reterr) MUST_CHECK;
+
+/* "2GiB", "64M", or bytes: from 1 byte to 2^50. */
+bool share_bytes(const char *text, int64_t *ret) MUST_CHECK;
+
 /* "90s", "30m", "2h", "500ms", or seconds: milliseconds, at most a year. */
 bool share_time(const char *text, int64_t *ret_ms) MUST_CHECK;
 

@@ -2,10 +2,10 @@
 
 #include "gateway/audit/query.h"
 #include "gateway/audit/shelf.h"
+#include "gateway/cli/abspath.h"
 #include "gateway/cli/auditor.h"
 #include "gateway/cli/command.h"
 #include "gateway/cli/inquiry.h"
-#include "gateway/cli/place.h"
 #include "gateway/cli/program.h"
 #include "gateway/proc/fdpass.h"
 #include "schema/chore.h"
@@ -53,8 +53,8 @@ static int
 open_writer(const char *audit, int *ret_fd, struct problem *reterr)
 {
 	struct program program;
-	struct place place;
-	int status = place_of_new(audit, &place, reterr);
+	struct abspath place;
+	int status = abspath_of_new(audit, &place, reterr);
 
 	/* It would begin another audit there. */
 	if (status == STATUS_OK && !is_there(place.path))

@@ -44,13 +44,16 @@ is_name(const char *text, size_t length)
 	return true;
 }
 
-static struct variable *
-find(struct variables *variables, const char *name)
+/* Which of them it is; the count when it is none. */
+static size_t
+find(const struct variables *variables, const char *name)
 {
-	for (size_t i = 0; i < variables->count; i++)
-		if (strcmp(variables->list[i].name, name) == 0)
-			return &variables->list[i];
-	return NULL;
+	size_t at = 0;
+
+	while (at < variables->count &&
+	       strcmp(variables->list[at].name, name) != 0)
+		at++;
+	return at;
 }
 
 /* Copies both. */
@@ -58,59 +61,89 @@ static int
 put(struct variables *variables, const char *name, const char *value,
     struct problem *reterr)
 {
-	struct variable *one = find(variables, name);
-	char *copy = strdup(value);
+	size_t bytes = strlen(name) + strlen(value) + 2;
+	struct variable *one = &variables->list[find(variables, name)];
 
-	if (copy == NULL)
-		return problem_set(reterr, "there is no memory for a variable");
-	if (one != NULL) {
-		free(one->value);
-		one->value = copy;
-		return STATUS_OK;
+	/* One that is said again counts again: it is a bound, no sum. */
+	if (variables->count >= LIMIT_VARIABLES ||
+	    bytes > LIMIT_PLAN_ENVIRONMENT - variables->bytes)
+		return problem_set(reterr,
+		    "with %.80s there are more than %d variables, or %d bytes "
+		    "of them (env.invalid)",
+		    name, LIMIT_VARIABLES, LIMIT_PLAN_ENVIRONMENT);
+	variables->bytes += bytes;
+	if (one == &variables->list[variables->count]) {
+		one->name = strdup(name);
+		variables->count += one->name != NULL;
 	}
-	if (variables->count >= LIMIT_VARIABLES) {
-		free(copy);
-		return problem_set(reterr, "more than %d variables are named",
-		    LIMIT_VARIABLES);
-	}
-	one = &variables->list[variables->count];
-	one->value = copy;
-	one->name = strdup(name);
-	if (one->name == NULL) {
-		free(STEAL(one->value));
-		return problem_set(reterr, "there is no memory for a variable");
-	}
-	variables->count++;
-	return STATUS_OK;
+	free(one->value);
+	one->value = one->name == NULL ? NULL : strdup(value);
+	return one->value != NULL
+		   ? STATUS_OK
+		   : problem_set(reterr, "there is no memory for a variable");
 }
 
 static int
 refuse(const char *name, const char *what, struct problem *reterr)
 {
 	(void)problem_set(reterr,
-	    "--env %s would hand the sandbox %s of this shell", name, what);
+	    "%s would hand the sandbox %s of this shell (env.credential)", name,
+	    what);
 	return problem_cure(reterr,
-	    "if it is meant, write the value out: --env %s=VALUE", name);
+	    "if it is meant, write the value out: %s=VALUE; a key belongs "
+	    "into the credential file",
+	    name);
 }
 
-/* The caller's value of a variable named alone. */
+/* Whether a variable named alone takes the caller's value. */
 static int
-look_up(const char *name, const char **ret, struct problem *reterr)
+check_pass(const char *name, struct problem *reterr)
 {
-	const char *value;
-
 	if (is_listed(name, secret_names, COUNT(secret_names)))
 		return refuse(name, "what looks like a credential", reterr);
 	if (is_listed(name, loader_names, COUNT(loader_names)))
 		return refuse(name, "what programs load or reach", reterr);
-	value = secure_getenv(name);
-	if (value == NULL) {
-		(void)problem_set(reterr, "--env %s: it is not set here", name);
-		return problem_cure(
-		    reterr, "set it, or write --env %s=VALUE", name);
-	}
-	*ret = value;
 	return STATUS_OK;
+}
+
+static int
+check_name(const char *text, size_t length, struct problem *reterr)
+{
+	if (length <= LIMIT_VARIABLE_NAME && is_name(text, length))
+		return STATUS_OK;
+	(void)problem_set(reterr,
+	    "\"%.80s\" does not begin with the name of a variable "
+	    "(env.invalid)",
+	    text);
+	return problem_cure(
+	    reterr, "use letters, digits and underscores, as in NAME=VALUE");
+}
+
+int
+variables_pass(
+    struct variables *variables, const char *name, struct problem *reterr)
+{
+	const char *value = secure_getenv(name);
+	int status = check_name(name, strlen(name), reterr);
+
+	if (status == STATUS_OK)
+		status = check_pass(name, reterr);
+	if (status != STATUS_OK)
+		return status;
+	if (value != NULL)
+		return put(variables, name, value, reterr);
+	(void)problem_set(reterr, "%s is not set here (env.invalid)", name);
+	return problem_cure(reterr, "set it, or write its value out");
+}
+
+int
+variables_set(struct variables *variables, const char *name, const char *value,
+    struct problem *reterr)
+{
+	int status = check_name(name, strlen(name), reterr);
+
+	return status == STATUS_OK ? put(variables, name, value, reterr)
+				   : status;
 }
 
 int
@@ -119,23 +152,15 @@ variables_add(
 {
 	const char *equals = strchr(text, '=');
 	size_t length = equals == NULL ? strlen(text) : (size_t)(equals - text);
-	const char *value = equals == NULL ? "" : equals + 1;
 	char name[LIMIT_VARIABLE_NAME + 1];
-	int status = STATUS_OK;
+	int status = check_name(text, length, reterr);
 
-	if (length > LIMIT_VARIABLE_NAME || !is_name(text, length)) {
-		(void)problem_set(reterr,
-		    "--env %.80s does not begin with the name of a variable",
-		    text);
-		return problem_cure(reterr, "write --env NAME=VALUE");
-	}
-	memcpy(name, text, length);
-	name[length] = '\0';
-	if (equals == NULL)
-		status = look_up(name, &value, reterr);
 	if (status != STATUS_OK)
 		return status;
-	return put(variables, name, value, reterr);
+	memcpy(name, text, length);
+	name[length] = '\0';
+	return equals == NULL ? variables_pass(variables, name, reterr)
+			      : put(variables, name, equals + 1, reterr);
 }
 
 int
@@ -146,7 +171,8 @@ variables_add_defaults(struct variables *variables, struct problem *reterr)
 	for (size_t i = 0; status == STATUS_OK && i < COUNT(defaults); i++) {
 		const char *value = secure_getenv(defaults[i]);
 
-		if (value != NULL && find(variables, defaults[i]) == NULL)
+		if (value != NULL &&
+		    find(variables, defaults[i]) == variables->count)
 			status = put(variables, defaults[i], value, reterr);
 	}
 	return status;

@@ -23,6 +23,7 @@ struct variable {
 struct variables {
 	struct variable list[LIMIT_VARIABLES];
 	size_t count;
+	size_t bytes; /* at most, as a process is handed them */
 };
 
 void variables_done(struct variables *variables);
@@ -30,6 +31,12 @@ void variables_done(struct variables *variables);
 /* NAME=VALUE, or NAME with the caller's value; the last one stands. */
 int variables_add(struct variables *variables, const char *text,
     struct problem *reterr) MUST_CHECK;
+
+/* NAME with the caller's value, or NAME with this one. */
+int variables_pass(struct variables *variables, const char *name,
+    struct problem *reterr) MUST_CHECK;
+int variables_set(struct variables *variables, const char *name,
+    const char *value, struct problem *reterr) MUST_CHECK;
 
 /* What every command gets of the caller's, where the user named none. */
 int variables_add_defaults(struct variables *variables, struct problem *reterr)

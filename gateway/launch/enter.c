@@ -197,6 +197,11 @@ make_workspace(struct entry *entry, struct problem *reterr)
 	     status == STATUS_OK && i < sources->mount_count; i++)
 		status =
 		    sources_mount(&sources->list[i], &entry->mounts, reterr);
+	for (size_t i = 0;
+	     status == STATUS_OK && i < entry->plan->scratch_count; i++)
+		status =
+		    mounts_tmpfs(&entry->mounts, entry->plan->scratch[i].at,
+			entry->plan->scratch[i].bytes, "1777", 0, reterr);
 	return status;
 }
 

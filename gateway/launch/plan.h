@@ -1,16 +1,10 @@
 /*
- * plan - everything a launch will do, read from JSON and checked before
- * anything is done.
- *
- * Strict: an unknown key, a second one of the same name, a wrong type, a
- * number out of range, a path that is not absolute and plain are all refused,
- * with the JSON path of the place.  What is not named gets the default that
- * stands here, and never something wider.  Pure but for memory.
+ * plan - everything a launch will do, checked before anything is done: see
+ * plan_parse.  What was not named has the default that stands here, and never
+ * something wider.
  */
 #ifndef GATEWAY_LAUNCH_PLAN_H
 #define GATEWAY_LAUNCH_PLAN_H
-
-#include "schema/problem.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,6 +19,12 @@ struct json_t;
 struct plan_mount {
 	const char *source, *at;
 	bool writable;
+};
+
+/* A new, empty folder in memory. */
+struct plan_scratch {
+	const char *at;
+	uint64_t bytes;
 };
 
 struct plan_variable {
@@ -56,6 +56,8 @@ struct plan {
 	struct plan_mount *mounts;
 	size_t mount_count;
 	bool has_workspace;
+	struct plan_scratch *scratch;
+	size_t scratch_count;
 	/*
 	 * An overlay's folders: first the one that takes what is written,
 	 * then sealed layers, the topmost first.  None: writes go through.
@@ -74,8 +76,6 @@ struct plan {
 	bool proxy; /* programs are told of the gateway's own proxy */
 };
 
-int plan_parse(const void *text, size_t length, struct plan *ret,
-    struct problem *reterr) MUST_CHECK;
 void plan_done(struct plan *plan);
 
 #endif

@@ -7,6 +7,7 @@
 #include "gateway/launch/mounts.h"
 #include "gateway/launch/netns.h"
 #include "gateway/launch/plan.h"
+#include "gateway/launch/plan_parse.h"
 #include "gateway/launch/privs.h"
 #include "gateway/launch/redirect.h"
 #include "gateway/launch/report.h"

@@ -10,6 +10,7 @@
 #include "gateway/launch/init.h"
 #include "gateway/launch/outcome.h"
 #include "gateway/launch/plan.h"
+#include "gateway/launch/plan_parse.h"
 #include "gateway/launch/probe.h"
 #include "gateway/launch/trusted.h"
 #include "gateway/launch/watch.h"

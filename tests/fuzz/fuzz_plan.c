@@ -5,6 +5,7 @@
  * absolute, and no two mounts on one place.
  */
 #include "gateway/launch/plan.h"
+#include "gateway/launch/plan_parse.h"
 #include "schema/status.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,7 @@
 /* Tests of gateway/launch/environment. */
 #include "gateway/launch/environment.h"
 #include "gateway/launch/plan.h"
+#include "gateway/launch/plan_parse.h"
 #include "gateway/launch/trust.h"
 #include "schema/status.h"
 

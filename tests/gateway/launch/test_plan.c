@@ -1,5 +1,6 @@
 /* Tests of gateway/launch/plan. */
 #include "gateway/launch/plan.h"
+#include "gateway/launch/plan_parse.h"
 #include "schema/limits.h"
 #include "schema/status.h"
 

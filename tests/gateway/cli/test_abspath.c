@@ -1,4 +1,4 @@
-#include "gateway/cli/place.h"
+#include "gateway/cli/abspath.h"
 
 #include "schema/status.h"
 
@@ -56,7 +56,7 @@ folder_holds_itself_and_what_is_below_it_only(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_int_equal(
-		    place_is_within(cases[i].path, cases[i].folder),
+		    abspath_is_within(cases[i].path, cases[i].folder),
 		    cases[i].within);
 }
 
@@ -65,15 +65,15 @@ every_spelling_is_one_place(void **state)
 {
 	static const char *const spellings[] = { "real", "./real", "link",
 		"link/.", "real/../link/", "/proc/self/cwd/real" };
-	char wanted[PLACE_PATH_MAX];
+	char wanted[ABSPATH_MAX];
 
 	(void)state;
 	assert_true(snprintf(wanted, sizeof(wanted), "%s/real", folder) > 0);
 	for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
-		struct place place;
+		struct abspath place;
 
 		assert_int_equal(
-		    place_of(spellings[i], true, &place, NULL), STATUS_OK);
+		    abspath_of(spellings[i], true, &place, NULL), STATUS_OK);
 		assert_string_equal(place.path, wanted);
 	}
 }
@@ -83,38 +83,40 @@ what_cannot_be_opened_is_told_by_name(void **state)
 {
 	static const char *const bad[] = { "nothing", "dangling", "loop",
 		"real/a/b", "" };
-	struct place place = { .path = "untouched" };
+	struct abspath place = { .path = "untouched" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct problem problem = { .text = "" };
 
 		assert_int_equal(
-		    place_of(bad[i], true, &place, &problem), STATUS_PROBLEM);
+		    abspath_of(bad[i], true, &place, &problem), STATUS_PROBLEM);
 		assert_non_null(strstr(problem.text, bad[i]));
 		assert_string_equal(place.path, "untouched");
 	}
 	assert_int_equal(
-	    place_of("/dev/null", true, &place, NULL), STATUS_PROBLEM);
+	    abspath_of("/dev/null", true, &place, NULL), STATUS_PROBLEM);
 }
 
 static void
 new_file_stands_in_a_folder_that_is_there(void **state)
 {
-	char wanted[PLACE_PATH_MAX];
-	struct place place;
+	char wanted[ABSPATH_MAX];
+	struct abspath place;
 
 	(void)state;
 	assert_true(
 	    snprintf(wanted, sizeof(wanted), "%s/real/new.db", folder) > 0);
-	assert_int_equal(place_of_new("link/new.db", &place, NULL), STATUS_OK);
+	assert_int_equal(
+	    abspath_of_new("link/new.db", &place, NULL), STATUS_OK);
 	assert_string_equal(place.path, wanted);
-	assert_int_equal(place_of_new("/new.db", &place, NULL), STATUS_OK);
+	assert_int_equal(abspath_of_new("/new.db", &place, NULL), STATUS_OK);
 	assert_string_equal(place.path, "/new.db");
 	assert_int_equal(
-	    place_of_new("nothing/new.db", &place, NULL), STATUS_PROBLEM);
-	assert_int_equal(place_of_new("real/..", &place, NULL), STATUS_PROBLEM);
-	assert_int_equal(place_of_new("real/", &place, NULL), STATUS_PROBLEM);
+	    abspath_of_new("nothing/new.db", &place, NULL), STATUS_PROBLEM);
+	assert_int_equal(
+	    abspath_of_new("real/..", &place, NULL), STATUS_PROBLEM);
+	assert_int_equal(abspath_of_new("real/", &place, NULL), STATUS_PROBLEM);
 }
 
 int

@@ -1,4 +1,4 @@
-#include "gateway/cli/place.h"
+#include "gateway/cli/abspath.h"
 
 #include "schema/status.h"
 
@@ -10,11 +10,12 @@
 #include <unistd.h>
 
 int
-place_of_fd(int fd, const char *path, struct place *ret, struct problem *reterr)
+abspath_of_fd(
+    int fd, const char *path, struct abspath *ret, struct problem *reterr)
 {
 	char link[64];
 	struct stat here, there;
-	struct place place;
+	struct abspath place;
 	ssize_t length;
 
 	if (snprintf(link, sizeof(link), "/proc/self/fd/%d", fd) < 0)
@@ -34,8 +35,8 @@ place_of_fd(int fd, const char *path, struct place *ret, struct problem *reterr)
 }
 
 int
-place_of(
-    const char *path, bool folder, struct place *ret, struct problem *reterr)
+abspath_of(
+    const char *path, bool folder, struct abspath *ret, struct problem *reterr)
 {
 	int flags = O_PATH | O_CLOEXEC | (folder ? O_DIRECTORY : 0);
 	int fd = open(path, flags);
@@ -43,18 +44,18 @@ place_of(
 
 	if (fd < 0)
 		return problem_errno(reterr, "cannot open %s", path);
-	status = place_of_fd(fd, path, ret, reterr);
+	status = abspath_of_fd(fd, path, ret, reterr);
 	(void)close(fd);
 	return status;
 }
 
 int
-place_of_new(const char *path, struct place *ret, struct problem *reterr)
+abspath_of_new(const char *path, struct abspath *ret, struct problem *reterr)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash == NULL ? path : slash + 1;
-	char parent[PLACE_PATH_MAX];
-	struct place folder, place;
+	char parent[ABSPATH_MAX];
+	struct abspath folder, place;
 	size_t length = slash == NULL ? 0 : (size_t)(slash - path) + 1;
 	int status, wrote;
 
@@ -65,7 +66,7 @@ place_of_new(const char *path, struct place *ret, struct problem *reterr)
 		return problem_set(reterr, "the path of %s is too long", name);
 	memcpy(parent, path, length);
 	parent[length] = '\0';
-	status = place_of(length == 0 ? "." : parent, true, &folder, reterr);
+	status = abspath_of(length == 0 ? "." : parent, true, &folder, reterr);
 	if (status != STATUS_OK)
 		return status;
 	wrote = snprintf(place.path, sizeof(place.path), "%s/%s",
@@ -77,7 +78,7 @@ place_of_new(const char *path, struct place *ret, struct problem *reterr)
 }
 
 bool
-place_is_within(const char *path, const char *folder)
+abspath_is_within(const char *path, const char *folder)
 {
 	size_t length = strlen(folder);
 
