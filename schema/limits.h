@@ -209,6 +209,7 @@
 #define LIMIT_H2_WINDOW_OUTSIDE 524288 /* 40 Mbit/s over 100 ms */
 #define LIMIT_H2_WINDOW_ALL 2097152 /* of a connection: it opens at once */
 #define LIMIT_H2_OUT 65536 /* of a stream, waiting for the peer's window */
+#define LIMIT_H2_HELD 67108864 /* waits in all streams of a run */
 #define LIMIT_H2_TURNS 16 /* buffers read in a tick, for others too */
 /* In LIMIT_H2_COUNT_MS; whoever does more of it floods us. */
 #define LIMIT_H2_RESETS 1000 /* streams that the peer gives up */

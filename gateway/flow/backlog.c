@@ -1,5 +1,6 @@
 #include "gateway/flow/backlog.h"
 
+#include "schema/limits.h"
 #include "schema/status.h"
 
 #include <assert.h>
@@ -15,14 +16,20 @@ struct backlog_piece {
 /* So that bytes that come one by one do not cost fifty each. */
 #define PIECE_MIN 2048
 
-static struct backlog_piece *
+static int
 add_piece(struct backlog *backlog, size_t length)
 {
 	size_t size = length < PIECE_MIN ? PIECE_MIN : length;
-	struct backlog_piece *piece = malloc(sizeof(*piece) + size);
+	struct backlog_piece *piece;
 
+	if (backlog->held != NULL &&
+	    (size > LIMIT_H2_HELD || *backlog->held > LIMIT_H2_HELD - size))
+		return STATUS_FULL;
+	piece = malloc(sizeof(*piece) + size);
 	if (piece == NULL)
-		return NULL;
+		return STATUS_NO_MEMORY;
+	if (backlog->held != NULL)
+		*backlog->held += size;
 	piece->next = NULL;
 	piece->start = 0;
 	piece->end = 0;
@@ -32,7 +39,7 @@ add_piece(struct backlog *backlog, size_t length)
 	else
 		backlog->last->next = piece;
 	backlog->last = piece;
-	return piece;
+	return STATUS_OK;
 }
 
 int
@@ -42,10 +49,13 @@ backlog_put(struct backlog *backlog, struct cursor bytes)
 
 	if (bytes.left == 0)
 		return STATUS_OK;
-	if (piece == NULL || piece->size - piece->end < bytes.left)
-		piece = add_piece(backlog, bytes.left);
-	if (piece == NULL)
-		return STATUS_NO_MEMORY;
+	if (piece == NULL || piece->size - piece->end < bytes.left) {
+		int status = add_piece(backlog, bytes.left);
+
+		if (status != STATUS_OK)
+			return status;
+		piece = backlog->last;
+	}
 	memcpy(piece->bytes + piece->end, bytes.at, bytes.left);
 	piece->end += bytes.left;
 	backlog->length += bytes.left;
@@ -78,6 +88,8 @@ backlog_eat(struct backlog *backlog, size_t length)
 	backlog->first = piece->next;
 	if (backlog->first == NULL)
 		backlog->last = NULL;
+	if (backlog->held != NULL)
+		*backlog->held -= piece->size;
 	free(piece);
 }
 

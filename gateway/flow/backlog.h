@@ -2,8 +2,8 @@
  * backlog - bytes of one HTTP/2 stream that wait: for the other side to take
  * them, or for the peer's window.
  *
- * How many there may be is the caller's rule.  One that is empty holds no
- * memory.
+ * How many there may be is the caller's rule, within LIMIT_H2_HELD for all
+ * that count together.  One that is empty holds no memory.
  */
 #ifndef GATEWAY_FLOW_BACKLOG_H
 #define GATEWAY_FLOW_BACKLOG_H
@@ -17,9 +17,13 @@ struct backlog_piece;
 struct backlog {
 	struct backlog_piece *first, *last;
 	size_t length;
+	size_t *held; /* bytes of memory that all hold; NULL: not counted */
 };
 
-/* Copies bytes to the end.  STATUS_NO_MEMORY leaves it as it was. */
+/*
+ * Copies bytes to the end.  STATUS_NO_MEMORY, and STATUS_FULL when all
+ * together hold what they may, leave it as it was.
+ */
 int backlog_put(struct backlog *backlog, struct cursor bytes) MUST_CHECK;
 
 /* What comes first, in one piece of memory; empty when nothing waits. */

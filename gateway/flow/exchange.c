@@ -87,9 +87,10 @@ exchange_abort(struct exchange *exchange, enum reason reason)
 }
 
 bool
-exchange_is_relaying(const struct exchange *exchange)
+exchange_takes_end(const struct exchange *exchange)
 {
-	return exchange->state == EXCHANGE_RELAYING;
+	return exchange->state == EXCHANGE_RELAYING ||
+	       exchange->state == EXCHANGE_HOLDING;
 }
 
 bool

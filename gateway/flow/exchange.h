@@ -48,8 +48,9 @@ void exchange_abort(struct exchange *exchange, enum reason reason);
  */
 void exchange_judge_again(struct exchange *exchange);
 
-/* Whether the request is on its way, so that its body may follow. */
-bool exchange_is_relaying(const struct exchange *exchange);
+/* Whether the request is on its way, or its body gathered, so that this may
+ * come to its end. */
+bool exchange_takes_end(const struct exchange *exchange);
 
 /*
  * Whether a person, or the broker, is asked: a client that leaves meanwhile

@@ -11,17 +11,19 @@
 #include "schema/attr.h"
 #include "schema/cursor.h"
 
+struct flow;
+
 struct h1_request {
 	struct request head; /* borrows from the bytes that it was read from */
 	struct urlpath path;
 };
 
 /*
- * Reads the head that input begins with; gives a request, which free()
- * destroys.  STATUS_AGAIN: it is not whole yet; STATUS_MALFORMED, and why in
- * *ret_fault; STATUS_NO_MEMORY.
+ * Reads the head that input of a flow begins with; gives a request, which
+ * free() destroys.  STATUS_AGAIN: it is not whole yet; STATUS_MALFORMED, and
+ * why in *ret_fault; STATUS_NO_MEMORY.
  */
-int h1_request_read(struct cursor input, struct h1_request **ret,
-    enum head_fault *ret_fault) MUST_CHECK;
+int h1_request_read(const struct flow *flow, struct cursor input,
+    struct h1_request **ret, enum head_fault *ret_fault) MUST_CHECK;
 
 #endif

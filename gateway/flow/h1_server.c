@@ -423,7 +423,7 @@ read_head(struct h1_server *server)
 	int status = STATUS_AGAIN;
 
 	if (input.left > 0)
-		status = h1_request_read(input, &request, &fault);
+		status = h1_request_read(server->flow, input, &request, &fault);
 	switch (status) {
 	case STATUS_OK:
 		begin(server, request);

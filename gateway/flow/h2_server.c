@@ -12,8 +12,12 @@
 #include "schema/limits.h"
 #include "schema/status.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* For a number of seconds. */
+#define RETRY_ROOM 16
 
 /* A request while it is under way, with the bytes it borrows from. */
 struct h2_request {
@@ -118,12 +122,25 @@ refuse_grpc(struct h2_server_stream *stream, const struct refusal *refusal)
 	(void)!respond(&stream->stream.leg, &response);
 }
 
+/* A number of seconds, as in Retry-After. */
+static void
+put_retry(struct response *response, const struct refusal *refusal,
+    char room[RETRY_ROOM])
+{
+	int length = snprintf(room, RETRY_ROOM, "%u", refusal->retry_s);
+
+	if (refusal->retry_s > 0 && length > 0 && length < RETRY_ROOM)
+		put_field(
+		    response, "retry-after", cursor_of(room, (size_t)length));
+}
+
 static void
 refuse_page(struct h2_server_stream *stream, const struct refusal *refusal)
 {
 	const struct reason_entry *entry = reason_entry(refusal->reason);
 	unsigned char bytes[REFUSAL_MAX / 2];
 	struct cursor_writer out = cursor_writer_of(bytes, sizeof(bytes));
+	char retry[RETRY_ROOM];
 	struct leg *leg = &stream->stream.leg;
 	bool is_head = stream->request != NULL &&
 		       strcmp(stream->request->head.method, "HEAD") == 0;
@@ -141,6 +158,7 @@ refuse_page(struct h2_server_stream *stream, const struct refusal *refusal)
 	    cursor_of_text("application/problem+json"));
 	put_field(&response, "cache-control", cursor_of_text("no-store"));
 	put_field(&response, "exeat-reason", cursor_of_text(entry->id));
+	put_retry(&response, refusal, retry);
 	if (!respond(leg, &response))
 		return;
 	if (!is_head)

@@ -19,6 +19,7 @@ h2_stream_new(struct h2 *h2, size_t size, const struct leg_ops *ops)
 		return NULL;
 	stream->leg.ops = ops;
 	stream->h2 = h2;
+	stream->in.held = stream->out.held = &h2->plane->h2_held;
 	TAILQ_INSERT_TAIL(&h2->streams, stream, next);
 	h2->count++;
 	return stream;
@@ -116,7 +117,7 @@ deliver_end(struct h2_stream *stream)
 
 	/* What has not been judged and sent has no end to be passed on. */
 	if (!stream->in_ended || stream->in.length > 0 ||
-	    leg->exchange == NULL || !exchange_is_relaying(leg->exchange))
+	    leg->exchange == NULL || !exchange_takes_end(leg->exchange))
 		return;
 	stream->in_ended = false;
 	exchange_end(leg->exchange, leg,

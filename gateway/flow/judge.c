@@ -240,7 +240,7 @@ judge_internal(struct flow *flow)
 	flow->verdict = (struct verdict){ .kind = VERDICT_ALLOW };
 	if (!flow->sniffed)
 		flow_enter(flow, FLOW_SNIFFING);
-	else if (flow->protocol == SNIFF_HTTP1)
+	else if (flow->protocol == SNIFF_HTTP1 || flow->protocol == SNIFF_HTTP2)
 		flow_enter(flow, FLOW_EXCHANGING);
 	else
 		flow_refuse(flow, REASON_UNSUPPORTED);

@@ -6,6 +6,8 @@
 #ifndef GATEWAY_FLOW_PLANE_H
 #define GATEWAY_FLOW_PLANE_H
 
+#include <stddef.h>
+
 struct caller;
 struct carriers;
 struct consent;
@@ -36,6 +38,7 @@ struct plane {
 	struct carriers *carriers;
 	struct table *table;
 	struct udp *udp; /* NULL until there is a sandbox */
+	size_t h2_held; /* by the backlogs of all streams */
 	struct consent *consent;
 	struct grants *grants; /* NULL: this run has no credentials */
 	struct caller *caller; /* NULL: nobody tells who asks */

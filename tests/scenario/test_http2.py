@@ -344,6 +344,23 @@ class Http2(world.World):
         self.assertTrue(out.startswith("200 7 POST https://api.test"), out)
         self.assertEqual(origin.heard, [])
 
+    def test_limit_tells_when_to_come_back(self):
+        origin = NodeOrigin(self, kind="clear")
+        rules = self.api(origin, ca=False, limits={"requests_per_minute": 1})
+        code, out, err = self.run_box(
+            rules, "sh", "-c", "for i in 1 2; do curl -sS -m 60 "
+            "--http2-prior-knowledge -D - http://api.test:%d/hello; done"
+            % origin.port)
+        self.assertEqual(code, 0, err)
+        ok, _, refused = out.replace("\r", "").partition("HTTP/2 429")
+        self.assertTrue(ok.startswith("HTTP/2 200"), out)
+        head, _, page = refused.partition("\n\n")
+        page = json.loads(page)
+        self.assertEqual(page["reason"], "rate")
+        self.assertTrue(1 <= page["retry_after"] <= 61, page)
+        self.assertIn("retry-after: %d\n" % page["retry_after"], head)
+        self.assertEqual(len(origin.heard), 1)
+
     SWITCH = """
         const s = http2.connect(url);
         s.on('remoteSettings', settings => {

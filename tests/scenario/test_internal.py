@@ -90,6 +90,23 @@ print(json.dumps(found))''')
             [200, "no-store", False], [200, "no-store", False],
             [200, True, False]])
 
+    def test_http2_is_answered_too(self):
+        # Prior knowledge: in the clear there is no other way to it.
+        code, out, err = self.run_box(
+            [], "sh", "-c", "for path in v1/whoami nowhere; do curl -sS -m 60 "
+            "--http2-prior-knowledge -w ' %{http_version} %{http_code}\\n' "
+            "http://exeat.internal/$path; done; curl -sS -m 60 "
+            "--http2-prior-knowledge -d '{}' -o /dev/null -w '%{http_code}' "
+            "http://exeat.internal/v1/ask")
+        self.assertEqual(code, 0, err)
+        whoami, _, rest = out.partition("\n 2 200\n")
+        self.assertTrue(json.loads(whoami)["run"].startswith("run-"), out)
+        page, _, asked = rest.partition("\n 2 404\n")
+        self.assertEqual(json.loads(page)["status"], 404)
+        self.assertEqual(asked, "400")
+        self.assertEqual({row["status"] for row in self.rows(
+            "kind = 'http' AND host = 'exeat.internal'")}, {200, 404, 400})
+
     def test_each_request_has_its_rows(self):
         self.get("/v1/whoami")
         (intent,) = self.rows("kind = 'http_intent'")

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from test_http2 import NodeOrigin  # noqa: E402
 from world import World, answer, become_ordinary, receive_head  # noqa: E402
 
 CALL = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s"}}'
@@ -140,6 +141,28 @@ print(peer.recv(100).decode()[:12])''', self.web.port, CALL % "read")
         self.assertEqual(said.splitlines(), [
             "HTTP/1.1 200 OK", "HTTP/1.1 100", "HTTP/1.1 200"])
         self.assertEqual(self.bodies[1], (CALL % "read").encode())
+
+    def test_body_over_http2_is_read_too(self):
+        server = NodeOrigin(self, kind="clear")
+        rule = self.rule("tools", "api.test", server, ca=False,
+                         access="write", mcp={"tools": ["read"]})
+        said = []
+        for name in ("read", "wipe"):
+            code, out, err = self.run_box(
+                [rule], "curl", "-sS", "-m", "60", "--http2-prior-knowledge",
+                "-H", "Content-Type: application/json", "-d", CALL % name,
+                "-w", " %{http_version} %{http_code}",
+                "http://api.test:%d/echo" % server.port)
+            self.assertEqual(code, 0, err)
+            said.append(out)
+        self.assertEqual(said[0], CALL % "read" + " 2 200")
+        self.assertIn("tools/call of wipe", said[1])
+        self.assertTrue(said[1].endswith(" 2 403"), said[1])
+        self.assertEqual(
+            [(row["verb"], row["object"], row["verdict"])
+             for row in self.rows("kind = 'mcp_call'")],
+            [("tools/call", "read", "allow")])
+        self.assertEqual(len(server.heard), 1)
 
     def test_packed_body_is_not_guessed_at(self):
         said = self.box(self.rules(tools=["read"]), r'''

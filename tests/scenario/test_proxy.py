@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import unittest
+import zipfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from world import World, become_ordinary  # noqa: E402
@@ -203,6 +204,49 @@ for first in (socks, connect):
         ways = [row["detail"] for row in self.rows("kind = 'flow_open'")]
         self.assertEqual([way.count('"proxy":') for way in ways], [1, 1, 1])
 
+    def test_libraries_of_python_go_that_way(self):
+        script = ("import requests, httpx\n"
+                  "for url in ('%s/ok/1', '%s/ok/1', '%s/no/1'):\n"
+                  "    for ask in (requests.get, httpx.get):\n"
+                  "        page = ask(url)\n"
+                  "        print(page.status_code, page.text.strip()[:5])\n"
+                  % (self.http, self.https, self.https))
+        code, out, err = self.run_box(
+            self.rules, "/usr/bin/python3", "-I", "-c", script,
+            options=("--proxy-env",))
+        self.assertEqual(code, 0, err)
+        self.assertEqual(out.splitlines(),
+                         ["200 hello"] * 4 + ['403 {"typ'] * 2)
+        ways = [row["detail"] for row in self.rows("kind = 'flow_open'")]
+        self.assertEqual([way.count('"proxy":') for way in ways], [1] * 6)
+
+    def test_pip_goes_that_way(self):
+        if shutil.which("pip3", path="/usr/bin") is None:
+            self.skipTest("pip is not here")
+        wheel = os.path.join(self.folder, "site")
+        os.makedirs(os.path.join(wheel, "simple", "left-pad"))
+        name = "left_pad-1.0-py3-none-any.whl"
+        with zipfile.ZipFile(os.path.join(wheel, name), "w") as package:
+            for path, text in (
+                    ("METADATA", "Metadata-Version: 2.1\nName: left-pad\n"
+                                 "Version: 1.0\n"),
+                    ("WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n"
+                              "Root-Is-Purelib: true\n"), ("RECORD", "")):
+                package.writestr("left_pad-1.0.dist-info/" + path, text)
+        with open(os.path.join(wheel, "simple", "left-pad", "index.html"),
+                  "w") as out:
+            out.write("<!DOCTYPE html><a href=\"/%s\">%s</a>" % (name, name))
+        origin = self.origin(serve=lambda peer: serve_files(peer, wheel))
+        code, out, err = self.run_box(
+            [self.rule("pip", "a.test", origin)], "/usr/bin/pip3", "download",
+            "--no-deps", "--no-cache-dir", "--disable-pip-version-check",
+            "-d", "got", "-i", "https://a.test:%d/simple" % origin.port,
+            "left-pad", options=("--proxy-env",))
+        self.assertEqual(code, 0, err + out)
+        self.assertIn("Successfully downloaded left-pad", out)
+        for row in self.rows("kind = 'flow_open'"):
+            self.assertIn('"proxy":"connect"', row["detail"])
+
     def test_git_clones_through_it(self):
         site = os.path.join(self.folder, "site")
         work = os.path.join(self.folder, "work")
@@ -237,9 +281,13 @@ def serve_files(peer, folder):
     from world import answer, receive_head
     head, _ = receive_head(peer)
     path = head.split(b" ")[1].split(b"?")[0].decode().lstrip("/")
+    kind = b"text/html" if path.endswith("/") else b"application/octet-stream"
+    if path.endswith("/"):
+        path += "index.html"
     try:
         with open(os.path.join(folder, path), "rb") as source:
-            answer(peer, source.read(), b"Connection: close\r\n")
+            answer(peer, source.read(), b"Connection: close\r\n"
+                   b"Content-Type: %s\r\n" % kind)
     except OSError:
         peer.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n"
                      b"Connection: close\r\n\r\n")

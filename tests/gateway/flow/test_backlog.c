@@ -1,5 +1,6 @@
 /* Bytes come out as they went in, whatever the pieces. */
 #include "gateway/flow/backlog.h"
+#include "schema/limits.h"
 #include "schema/status.h"
 
 #include <setjmp.h>
@@ -57,12 +58,40 @@ an_empty_one_holds_nothing(void **state)
 	assert_int_equal(backlog.length, 0);
 }
 
+/* A sandbox that opens ever more streams is refused, not given memory. */
+static void
+all_together_hold_no_more_than_the_limit(void **state)
+{
+	static unsigned char bytes[65536];
+	static struct backlog list[LIMIT_H2_HELD / sizeof(bytes) + 1];
+	size_t held = 0, count = sizeof(list) / sizeof(list[0]);
+
+	(void)state;
+	for (size_t i = 0; i < count; i++)
+		list[i].held = &held;
+	for (size_t i = 0; i < count - 1; i++)
+		assert_int_equal(
+		    backlog_put(&list[i], cursor_of(bytes, sizeof(bytes))),
+		    STATUS_OK);
+	assert_int_equal(held, LIMIT_H2_HELD);
+	assert_int_equal(
+	    backlog_put(&list[count - 1], cursor_of(bytes, 1)), STATUS_FULL);
+	assert_null(list[count - 1].first);
+	backlog_clear(&list[0]);
+	assert_int_equal(
+	    backlog_put(&list[count - 1], cursor_of(bytes, 1)), STATUS_OK);
+	for (size_t i = 0; i < count; i++)
+		backlog_clear(&list[i]);
+	assert_int_equal(held, 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_come_out_in_order),
 		cmocka_unit_test(an_empty_one_holds_nothing),
+		cmocka_unit_test(all_together_hold_no_more_than_the_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,6 +64,30 @@ class Protocols(Story):
         self.expect_rows(host, OPEN, "http deny host_mismatch 403", END)
         self.counts(1, 1)
 
+    def test_host_field_without_a_port_is_that_of_the_connection(self):
+        host = self.host()
+        client = self.open_clear(host)
+        for path, judged in ((b"/free", None), (b"/secret/x", "denied")):
+            client.send(b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" %
+                        (path, host.encode()))
+            if judged is not None:
+                self.page(client, 403, judged)
+                continue
+            peer = self.accept(self.clear)
+            # The server reads what was judged.
+            self.assertIn(b"GET /free HTTP/1.1\r\nHost: %s:%d\r\n" %
+                          (host.encode(), self.clear.port), peer.head())
+            peer.send(OK)
+            client.answer()
+        # An absolute form says port 80 by saying none.
+        client.send(b"GET http://%s/free HTTP/1.1\r\nHost: %s\r\n\r\n" %
+                    (host.encode(), host.encode()))
+        self.page(client, 403, "host_mismatch")
+        client.close()
+        self.expect_rows(host, OPEN, *PAIR, "http deny denied 403",
+                         "http deny host_mismatch 403", END)
+        self.counts(3, 2)
+
     def test_absolute_form_is_judged_as_any_other(self):
         # B20
         host = self.host()
