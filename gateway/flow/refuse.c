@@ -14,6 +14,13 @@ enum {
 	ALERT_FATAL = 2
 };
 
+/* RFC 4253 sections 6 and 11.1. */
+enum {
+	SSH_BLOCK = 8, /* a packet is a multiple of it */
+	SSH_DISCONNECT = 1,
+	SSH_NOT_ALLOWED = 1
+};
+
 /* The socket was empty a moment ago: what does not fit now is not owed. */
 static void
 say(struct flow *flow, const void *bytes, size_t length)
@@ -45,20 +52,51 @@ say_alert(struct flow *flow)
 	say(flow, bytes, sizeof(bytes));
 }
 
-/* RFC 4253 section 4.2: lines may stand before the server's version. */
+/* RFC 4253 section 6: what precedes the exchange of keys is clear. */
 static void
-say_line(struct flow *flow)
+put_disconnect(struct cursor text, struct cursor_writer *out)
+{
+	size_t payload = 1 + 4 + 4 + text.left + 4;
+	size_t padding = SSH_BLOCK - (4 + 1 + payload) % SSH_BLOCK;
+
+	if (padding < 4)
+		padding += SSH_BLOCK;
+	cursor_put_u32(out, (uint32_t)(1 + payload + padding));
+	cursor_put_u8(out, (uint8_t)padding);
+	cursor_put_u8(out, SSH_DISCONNECT);
+	cursor_put_u32(out, SSH_NOT_ALLOWED);
+	cursor_put_u32(out, (uint32_t)text.left);
+	cursor_put(out, text.at, text.left);
+	/* In no language that we would name. */
+	cursor_put_u32(out, 0);
+	while (padding-- > 0)
+		cursor_put_u8(out, 0);
+}
+
+/*
+ * As a server of SSH says it, so that the client prints it; and before that
+ * as a line, for who reads no further (RFC 4253 section 4.2).
+ */
+static void
+say_ssh(struct flow *flow)
 {
 	const struct reason_entry *entry = reason_entry(flow->reason);
 	char target[FLOW_TARGET_MAX], line[512];
+	unsigned char bytes[2 * sizeof(line)];
+	struct cursor_writer out = cursor_writer_of(bytes, sizeof(bytes));
 	int length;
 
 	flow_print_target(flow, target);
-	length = snprintf(line, sizeof(line),
-	    "exeat: %s was refused (%s): %s. %s\r\n", target, entry->id,
-	    entry->title, entry->advice);
-	if (length > 0 && (size_t)length < sizeof(line))
-		say(flow, line, (size_t)length);
+	length =
+	    snprintf(line, sizeof(line), "exeat: %s was refused (%s): %s. %s",
+		target, entry->id, entry->title, entry->advice);
+	if (length <= 0 || (size_t)length >= sizeof(line))
+		return;
+	cursor_put_text(&out, line);
+	cursor_put_text(&out, "\r\nSSH-2.0-exeat\r\n");
+	put_disconnect(cursor_of_text(line), &out);
+	if (cursor_written(&out))
+		say(flow, out.bytes, out.used);
 }
 
 void
@@ -75,7 +113,7 @@ refuse_enter(struct flow *flow)
 	if (flow->protocol == SNIFF_TLS && flow->early_length > 0)
 		say_alert(flow);
 	else if (flow->sniffed && flow->protocol == SNIFF_SSH)
-		say_line(flow);
+		say_ssh(flow);
 	else
 		reset(flow);
 	flow_close(flow, flow->reason);

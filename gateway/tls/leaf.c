@@ -24,7 +24,7 @@
 struct leaf {
 	X509 *certificate;
 	EVP_PKEY *key;
-	int64_t ends;
+	int64_t begins, ends;
 	char host[LIMIT_HOST + 1];
 };
 static_assert(LIMIT_HOST + 1 >= ADDRESS_TEXT_MAX, "an address fits too");
@@ -79,14 +79,14 @@ static int
 leaf_make(struct leaf *leaf, const struct run_ca *ca, int64_t now,
     struct problem *reterr)
 {
-	int64_t begins = now - EARLIER_S;
-
+	leaf->begins = now - EARLIER_S;
 	leaf->ends = now + LASTS_S;
-	if (begins < run_ca_begins(ca))
-		begins = run_ca_begins(ca);
+	if (leaf->begins < run_ca_begins(ca))
+		leaf->begins = run_ca_begins(ca);
 	if (leaf->ends > run_ca_ends(ca))
 		leaf->ends = run_ca_ends(ca);
-	leaf->certificate = certificate_new(leaf->key, begins, leaf->ends);
+	leaf->certificate =
+	    certificate_new(leaf->key, leaf->begins, leaf->ends);
 	if (leaf->certificate == NULL || leaf_fill(leaf, ca) != STATUS_OK)
 		return tlserr_take(reterr, "cannot make a leaf");
 	return STATUS_OK;
@@ -141,6 +141,12 @@ const char *
 leaf_host(const struct leaf *leaf)
 {
 	return leaf->host;
+}
+
+int64_t
+leaf_begins(const struct leaf *leaf)
+{
+	return leaf->begins;
 }
 
 int64_t

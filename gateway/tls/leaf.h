@@ -37,6 +37,7 @@ void leaf_free(struct leaf *leaf);
 const char *leaf_host(const struct leaf *leaf);
 
 /* Seconds since 1970. */
+int64_t leaf_begins(const struct leaf *leaf);
 int64_t leaf_ends(const struct leaf *leaf);
 
 /* For inside only.  Both borrow from leaf. */

@@ -111,6 +111,9 @@ static bool
 cache_leaf_is_fresh(
     const struct leaf_cache *cache, const struct leaf *leaf, int64_t now)
 {
+	/* A clock that was put back makes it one of the future. */
+	if (leaf_begins(leaf) > now)
+		return false;
 	return leaf_ends(leaf) - now >= SPARE_S ||
 	       (leaf_ends(leaf) == run_ca_ends(cache->ca) &&
 		   leaf_ends(leaf) > now);

@@ -2,9 +2,13 @@
  * run_ca - a certificate authority that lives as long as one run.
  *
  * A P-256 key and a self-signed certificate (RFC 5280 section 4.2.1.9: CA,
- * path length 0, critical), made at the start of a run, valid for 24 hours
- * and trusted by one sandbox only.  The key never leaves the memory of this
+ * path length 0, critical), made at the start of a run, and
+ * trusted by one sandbox only.  The key never leaves the memory of this
  * process: nothing here writes or prints it.
+ *
+ * The end of the run ends it.  Its certificate is good for as long as a run
+ * may last, because no sandbox could be given another, and from a day before,
+ * because a clock that is put right goes back as well.
  */
 #ifndef GATEWAY_TLS_RUN_CA_H
 #define GATEWAY_TLS_RUN_CA_H

@@ -53,13 +53,18 @@ class Seen(World):
         yield "no rule for the host", "ssh", [
             "ssh", "-F", "/dev/null", "-o", "BatchMode=yes", "-o",
             "StrictHostKeyChecking=no", "other.test", "true"]
+        yield "a host with rules for HTTP", "ssh", [
+            "ssh", "-F", "/dev/null", "-o", "BatchMode=yes", "-o",
+            "StrictHostKeyChecking=no", "api.test", "true"]
+        yield "a host with rules for HTTP", "git over ssh", [
+            "git", "ls-remote", "ssh://git@api.test/x.git"]
 
     def plain(self, text, port):
         """Without what another run has otherwise."""
         for pattern, word in (
                 (r":%d\b" % port, ":PORT"), (r":%d\b" % (port ^ 1), ":OTHER"),
                 (r'"event":"[0-9a-f]+"', '"event":"ID"'),
-                (r"198\.1[89]\.\d+\.\d+", "ADDRESS"),
+                (r"198\.1[89]\.\d+\.\d+|fd65:7865:6174:[0-9a-f:]+", "ADDRESS"),
                 (r"/home/agent/\.npm/_logs/\S+", "LOG"),
                 (r"after \d+ ms", "after MS"),
                 (r"curl: \(\d+\) ", "curl: "), ("npm ERR!", "npm error")):

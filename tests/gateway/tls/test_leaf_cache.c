@@ -5,6 +5,8 @@
 
 #define NOON_US (1790000000LL * 1000000)
 #define HOUR_US (3600LL * 1000000)
+/* Of the authority. */
+#define END_US (NOON_US + (366 * 24 + 1) * HOUR_US)
 
 struct fixture {
 	struct run_ca *ca;
@@ -85,6 +87,47 @@ leaf_about_to_end_is_minted_anew(void **state)
 	fixture_done(&fixture);
 }
 
+/* A run goes on for weeks, and each of its leaves for a day. */
+static void
+long_run_has_a_good_leaf_every_hour(void **state)
+{
+	struct fixture fixture;
+	long last = 0;
+	int minted = 0;
+
+	(void)state;
+	fixture_init(&fixture);
+	for (int64_t hour = 0; hour < 30 * 24; hour++) {
+		int64_t now = NOON_US + hour * HOUR_US;
+		const struct leaf *leaf = got(&fixture, "a.test", now);
+
+		assert_true(leaf_begins(leaf) <= now / 1000000);
+		assert_true(leaf_ends(leaf) > now / 1000000);
+		minted += serial(leaf) != last;
+		last = serial(leaf);
+	}
+	assert_in_range(minted, 30, 34);
+	assert_int_equal(leaf_cache_count(fixture.cache), 1);
+	fixture_done(&fixture);
+}
+
+/* The sandbox sees the same clock, and would find a leaf of the future. */
+static void
+clock_that_goes_back_gets_another_leaf(void **state)
+{
+	struct fixture fixture;
+	long first;
+
+	(void)state;
+	fixture_init(&fixture);
+	first = serial(got(&fixture, "a.test", NOON_US));
+	assert_int_equal(
+	    serial(got(&fixture, "a.test", NOON_US - HOUR_US / 2)), first);
+	assert_int_not_equal(
+	    serial(got(&fixture, "a.test", NOON_US - 2 * HOUR_US)), first);
+	fixture_done(&fixture);
+}
+
 /* A later one cannot be had: minting it for each connection helps nobody. */
 static void
 last_leaf_of_an_authority_is_kept_to_its_end(void **state)
@@ -95,12 +138,11 @@ last_leaf_of_an_authority_is_kept_to_its_end(void **state)
 
 	(void)state;
 	fixture_init(&fixture);
-	first = serial(got(&fixture, "a.test", NOON_US + 23 * HOUR_US));
+	first = serial(got(&fixture, "a.test", END_US - HOUR_US));
 	assert_int_equal(
-	    serial(got(&fixture, "a.test", NOON_US + 24 * HOUR_US - 1000000)),
-	    first);
-	assert_int_equal(leaf_cache_get(fixture.cache, "a.test",
-			     NOON_US + 24 * HOUR_US, &none, &fixture.problem),
+	    serial(got(&fixture, "a.test", END_US - 1000000)), first);
+	assert_int_equal(leaf_cache_get(fixture.cache, "a.test", END_US, &none,
+			     &fixture.problem),
 	    STATUS_REFUSED);
 	assert_null(none);
 	fixture_done(&fixture);
@@ -136,6 +178,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(leaf_is_minted_once),
 		cmocka_unit_test(leaf_about_to_end_is_minted_anew),
+		cmocka_unit_test(long_run_has_a_good_leaf_every_hour),
+		cmocka_unit_test(clock_that_goes_back_gets_another_leaf),
 		cmocka_unit_test(last_leaf_of_an_authority_is_kept_to_its_end),
 		cmocka_unit_test(cache_is_bounded_and_drops_the_longest_unused),
 	};

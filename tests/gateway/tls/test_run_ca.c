@@ -59,7 +59,7 @@ authority_may_sign_leaves_and_nothing_else(void **state)
 }
 
 static void
-authority_lasts_a_day_from_a_little_before(void **state)
+authority_lasts_a_year_from_a_day_before(void **state)
 {
 	struct run_ca *ca = made("7f3a");
 	X509 *certificate = run_ca_certificate(ca);
@@ -67,12 +67,13 @@ authority_lasts_a_day_from_a_little_before(void **state)
 	(void)state;
 	assert_int_equal(seconds_between(X509_get0_notBefore(certificate),
 			     NOON_US / 1000000),
-	    -3600);
+	    -86400);
 	assert_int_equal(
 	    seconds_between(X509_get0_notAfter(certificate), NOON_US / 1000000),
-	    86400);
-	assert_int_equal(run_ca_begins(ca), NOON_US / 1000000 - 3600);
-	assert_int_equal(run_ca_ends(ca), NOON_US / 1000000 + 86400);
+	    366 * 86400 + 3600);
+	assert_int_equal(run_ca_begins(ca), NOON_US / 1000000 - 86400);
+	assert_int_equal(
+	    run_ca_ends(ca), NOON_US / 1000000 + 366 * 86400 + 3600);
 	run_ca_free(ca);
 }
 
@@ -158,7 +159,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(authority_may_sign_leaves_and_nothing_else),
-		cmocka_unit_test(authority_lasts_a_day_from_a_little_before),
+		cmocka_unit_test(authority_lasts_a_year_from_a_day_before),
 		cmocka_unit_test(each_run_has_its_own_key_and_serial),
 		cmocka_unit_test(text_holds_the_certificate_and_no_key),
 		cmocka_unit_test(name_too_long_for_a_certificate_is_refused),
