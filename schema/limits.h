@@ -122,6 +122,7 @@
 #define LIMIT_AUDIT_RESERVE 8388608 /* thousands of flows' last rows */
 #define LIMIT_DISK_LOW 536870912 /* bytes free: somebody should look */
 #define LIMIT_OPENERS 4096 /* rows whose number may still be on its way */
+#define LIMIT_KEEPER_DEATHS 5 /* in a row: a sixth would die like them */
 #define LIMIT_KEEPER_JOBS 64 /* asked by commands, and one of ours */
 #define LIMIT_ANCHOR_BYTES 67108864 /* a month of checkpoints */
 #define LIMIT_FINDINGS 200 /* of verify; more than a person reads */

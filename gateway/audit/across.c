@@ -5,6 +5,7 @@
 #include "schema/limits.h"
 #include "schema/status.h"
 
+#include <assert.h>
 #include <sqlite3.h>
 #include <string.h>
 
@@ -263,6 +264,16 @@ add_top(const struct query_values *values, int64_t top,
 	return STATUS_OK;
 }
 
+static const char *
+sql_of_each(const struct question *question)
+{
+	const char *sql =
+	    question->part == NULL ? question->sql : question->part;
+
+	assert(sql != NULL);
+	return sql;
+}
+
 static int
 merge(struct query *query, const struct question *question,
     const struct query_values *values, const struct query_reader *reader,
@@ -275,9 +286,8 @@ merge(struct query *query, const struct question *question,
 	if (status != STATUS_OK)
 		return status;
 	gathering.db = query_unguarded(whole);
-	status = ask_segments(query,
-	    question->part == NULL ? question->sql : question->part, values,
-	    &gathering, reterr);
+	status = ask_segments(
+	    query, sql_of_each(question), values, &gathering, reterr);
 	if (status == STATUS_OK)
 		status = query_run(
 		    whole, question->merge, values, reader, ret_cut, reterr);
@@ -306,9 +316,8 @@ across_ask(struct query *query, const struct question *question,
 		    query, question->sql, &more, reader, ret_cut, reterr);
 	if (is_merged)
 		return merge(query, question, &more, reader, ret_cut, reterr);
-	status = ask_segments(query,
-	    question->part == NULL ? question->sql : question->part, &more,
-	    &gathering, reterr);
+	status = ask_segments(
+	    query, sql_of_each(question), &more, &gathering, reterr);
 	if (status == STATUS_OK)
 		*ret_cut = gathering.full;
 	return status;

@@ -5,6 +5,7 @@
 #include "gateway/proc/fdpass.h"
 #include "gateway/proc/log.h"
 #include "gateway/proc/loop.h"
+#include "gateway/proc/spawn.h"
 #include "schema/cursor.h"
 #include "schema/limits.h"
 #include "schema/status.h"
@@ -14,10 +15,8 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/queue.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -34,8 +33,11 @@ struct asked {
 };
 
 struct keeper {
-	pid_t pid;
-	int fd; /* -1: it has died */
+	struct loop *loop;
+	const char *audit;
+	struct spawned spawned; /* pidfd is -1 when there is none */
+	int fd; /* -1: it has died, and none took its place */
+	unsigned deaths; /* since a job was answered */
 	struct event *readable;
 	TAILQ_HEAD(, asked) queue;
 	size_t count;
@@ -67,44 +69,26 @@ answer(const char *audit, struct cursor packet)
 		(void)!fdpass_send(KEPT_FD, text, (size_t)used, NULL, 0);
 }
 
-static _Noreturn void
-keep(const char *audit)
+void
+keeper_serve(const char *audit)
 {
 	unsigned char bytes[64];
 	struct fdpass fds = { .count = 0 };
+	int status = STATUS_AGAIN;
 	size_t length;
 
-	for (;;) {
+	(void)setpriority(PRIO_PROCESS, 0, LOWEST);
+	while (status == STATUS_OK || status == STATUS_AGAIN) {
 		struct pollfd wait = { .fd = KEPT_FD, .events = POLLIN };
-		int status;
 
 		if (poll(&wait, 1, -1) < 0)
 			continue;
 		status = fdpass_receive(
 		    KEPT_FD, bytes, sizeof(bytes), &length, &fds);
 		fdpass_done(&fds);
-		if (status == STATUS_AGAIN)
-			continue;
-		if (status != STATUS_OK)
-			_exit(EXIT_SUCCESS);
-		answer(audit, cursor_of(bytes, length));
+		if (status == STATUS_OK)
+			answer(audit, cursor_of(bytes, length));
 	}
-}
-
-/* Nothing of the writer's is left but its log and its words. */
-static _Noreturn void
-become_keeper(const char *audit, int fd, pid_t parent)
-{
-	struct sigaction normal = { .sa_handler = SIG_DFL };
-
-	if (dup3(fd, KEPT_FD, 0) < 0 && fd != KEPT_FD)
-		_exit(EXIT_FAILURE);
-	if (close_range(KEPT_FD + 1, UINT32_MAX, 0) != 0 ||
-	    sigaction(SIGTERM, &normal, NULL) != 0 ||
-	    prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
-		_exit(EXIT_FAILURE);
-	(void)setpriority(PRIO_PROCESS, 0, LOWEST);
-	keep(audit);
 }
 
 /* ---- in the writer ---- */
@@ -125,18 +109,6 @@ tell_first(struct keeper *keeper, const char *problem)
 	free(asked);
 }
 
-static void
-on_dead(struct keeper *keeper)
-{
-	log_error("the keeper has ended: segments stay unsealed until the "
-		  "next writer");
-	(void)event_del(keeper->readable);
-	(void)close(keeper->fd);
-	keeper->fd = -1;
-	while (!TAILQ_EMPTY(&keeper->queue))
-		tell_first(keeper, "the keeper has ended");
-}
-
 /* One answer, if there is one; STATUS_CLOSED when it is dead. */
 static int
 hear(struct keeper *keeper)
@@ -151,8 +123,82 @@ hear(struct keeper *keeper)
 	if (status != STATUS_OK)
 		return status;
 	text[length] = '\0';
+	keeper->deaths = 0;
 	tell_first(keeper, text[0] == '!' ? text + 1 : NULL);
 	return STATUS_OK;
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg);
+
+/*
+ * Another run of our own program: a fork of a process that has a database open
+ * may not open one.  It needs no environment.
+ */
+static int
+begin(struct keeper *keeper, struct problem *reterr)
+{
+	const char *const argv[] = { "exeat-audit", KEEPER_OPTION,
+		keeper->audit, NULL };
+	const char *const envp[] = { NULL };
+	struct spawn spawn = { .path = "/proc/self/exe",
+		.argv = argv,
+		.envp = envp,
+		.fds = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO },
+		.count = KEPT_FD + 1,
+		.dies_with_parent = true };
+	int pair[2], status;
+
+	if (fdpass_pair(pair) != STATUS_OK)
+		return problem_errno(reterr, "cannot start the keeper");
+	keeper->fd = pair[0];
+	spawn.fds[KEPT_FD] = pair[1];
+	status = spawn_start(&spawn, &keeper->spawned, reterr);
+	(void)close(pair[1]);
+	if (status != STATUS_OK)
+		return status;
+	keeper->readable = event_new(loop_base(keeper->loop), keeper->fd,
+	    EV_READ | EV_PERSIST, on_readable, keeper);
+	if (keeper->readable == NULL || event_add(keeper->readable, NULL) != 0)
+		return problem_set(reterr, "no memory for the keeper");
+	return STATUS_OK;
+}
+
+/* Nothing is left of the process, nor of our end of the channel. */
+static void
+end(struct keeper *keeper)
+{
+	int ended;
+
+	if (keeper->readable != NULL)
+		event_free(keeper->readable);
+	keeper->readable = NULL;
+	if (keeper->fd >= 0)
+		(void)close(steal_fd(&keeper->fd));
+	if (keeper->spawned.pidfd < 0)
+		return;
+	(void)spawn_kill(&keeper->spawned, SIGKILL);
+	(void)spawn_wait(&keeper->spawned, LIMIT_KEEPER_MS, &ended);
+	spawned_done(&keeper->spawned);
+}
+
+/* Whoever waits for it is told; what was asked is asked again by them. */
+static void
+on_dead(struct keeper *keeper)
+{
+	struct problem problem = { .text = "it died too often" };
+
+	end(keeper);
+	if (++keeper->deaths < LIMIT_KEEPER_DEATHS &&
+	    begin(keeper, &problem) == STATUS_OK)
+		log_error("the keeper has died, and another one begins");
+	else {
+		end(keeper);
+		log_error("the keeper has died, and segments stay unsealed "
+			  "until the next writer: %s",
+		    problem.text);
+	}
+	while (!TAILQ_EMPTY(&keeper->queue))
+		tell_first(keeper, "the keeper has died");
 }
 
 static void
@@ -167,28 +213,6 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 		on_dead(keeper);
 }
 
-static int
-begin(struct keeper *keeper, struct loop *loop, const char *audit)
-{
-	pid_t parent = getpid();
-	int pair[2];
-
-	if (fdpass_pair(pair) != STATUS_OK)
-		return STATUS_SYSTEM;
-	keeper->fd = pair[0];
-	keeper->pid = fork();
-	if (keeper->pid == 0)
-		become_keeper(audit, pair[1], parent);
-	(void)close(pair[1]);
-	if (keeper->pid < 0)
-		return STATUS_SYSTEM;
-	keeper->readable = event_new(loop_base(loop), keeper->fd,
-	    EV_READ | EV_PERSIST, on_readable, keeper);
-	if (keeper->readable == NULL || event_add(keeper->readable, NULL) != 0)
-		return STATUS_NO_MEMORY;
-	return STATUS_OK;
-}
-
 int
 keeper_new(struct loop *loop, const char *audit, struct keeper **ret,
     struct problem *reterr)
@@ -198,10 +222,13 @@ keeper_new(struct loop *loop, const char *audit, struct keeper **ret,
 	if (keeper == NULL)
 		return problem_set(reterr, "no memory for the keeper");
 	keeper->fd = -1;
+	keeper->spawned.pidfd = -1;
+	keeper->loop = loop;
+	keeper->audit = audit;
 	TAILQ_INIT(&keeper->queue);
-	if (begin(keeper, loop, audit) != STATUS_OK) {
+	if (begin(keeper, reterr) != STATUS_OK) {
 		keeper_free(keeper);
-		return problem_errno(reterr, "cannot start the keeper");
+		return STATUS_PROBLEM;
 	}
 	*ret = keeper;
 	return STATUS_OK;
@@ -234,15 +261,7 @@ keeper_free(struct keeper *keeper)
 		return;
 	if (keeper->fd >= 0)
 		settle(keeper);
-	if (keeper->readable != NULL)
-		event_free(keeper->readable);
-	if (keeper->fd >= 0)
-		(void)close(keeper->fd);
-	if (keeper->pid > 0) {
-		/* It is our child until it is reaped: the number is its own. */
-		(void)kill(keeper->pid, SIGKILL);
-		(void)waitpid(keeper->pid, NULL, 0);
-	}
+	end(keeper);
 	/* Whatever was not done is done by the next writer's. */
 	while (!TAILQ_EMPTY(&keeper->queue)) {
 		struct asked *asked = TAILQ_FIRST(&keeper->queue);

@@ -8,6 +8,9 @@
  * by the socket beside the file.  It ends when no run has been connected for
  * LIMIT_AUDIT_IDLE_MS, or by SIGTERM.
  *
+ * "exeat-audit --keep DB" is its keeper (gateway/audit/keeper), which it
+ * starts.
+ *
  * In order: give up what it does not need, take the door, open the database,
  * write what a killed writer could not, listen, loop.
  */
@@ -286,7 +289,6 @@ static int
 begin(struct program *program, struct problem *reterr)
 {
 	struct timeval each = { .tv_sec = LIMIT_CHECKPOINT_MS / 1000 };
-	/* Before the database is opened: it is a fork of us. */
 	int status =
 	    keeper_new(program->loop, program->path, &program->keeper, reterr);
 
@@ -458,15 +460,31 @@ read_arguments(struct program *program, int argc, char **argv)
 	return true;
 }
 
+/* Descriptor 3 is the writer's word. */
+static int
+keep(const char *audit)
+{
+	struct problem problem;
+
+	if (!confine(&problem)) {
+		log_error("%s", problem.text);
+		return EXIT_FAILURE;
+	}
+	keeper_serve(audit);
+	return EXIT_SUCCESS;
+}
+
 int
 main(int argc, char **argv)
 {
-	struct program program = { .report = find_report(),
-		.exit_status = EXIT_SUCCESS };
+	struct program program = { .report = -1, .exit_status = EXIT_SUCCESS };
 	struct problem problem;
 	int status;
 
 	log_begin("exeat-audit", NULL, LOG_LEVEL_WARNING);
+	if (argc == 3 && strcmp(argv[1], KEEPER_OPTION) == 0)
+		return keep(argv[2]);
+	program.report = find_report();
 	if (!read_arguments(&program, argc, argv)) {
 		log_error("usage: exeat-audit [--segment-rows N] DATABASE");
 		return EXIT_FAILURE;

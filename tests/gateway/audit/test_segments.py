@@ -389,6 +389,47 @@ os.kill(os.getpid(), signal.SIGKILL)
         self.expect(path, "event")
 
 
+def children(pid):
+    """Of that process, and not ended."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            with open("/proc/%s/stat" % name, encoding="ascii") as file:
+                fields = file.read().rsplit(")", 1)[1].split()
+            if fields[1] == str(pid) and fields[0] != "Z":
+                found.append(int(name))
+    return found
+
+
+class Keeper(Case):
+    def test_keeper_that_dies_is_told_of_and_another_one_seals(self):
+        path = os.path.join(tempfile.mkdtemp(dir=self.folder), "audit.db")
+        said = tempfile.TemporaryFile()
+        with subprocess.Popen([FILL, path, "a", "20000", "9000"], stderr=said,
+                              stdout=subprocess.PIPE, bufsize=0) as filler:
+            writer = int(filler.stdout.readline())
+            killed = []
+            # It fills on while this looks; both have an end.
+            while len(killed) < 3 and filler.poll() is None:
+                for pid in children(writer):
+                    if pid not in killed:
+                        os.kill(pid, signal.SIGKILL)
+                        killed.append(pid)
+                filler.stdout.read(1)
+            filler.stdout.read()
+            self.assertEqual(filler.wait(timeout=120), 0)
+        self.assertEqual(len(killed), 3)
+        said.seek(0)
+        text = said.read().decode()
+        said.close()
+        self.assertIn("the keeper has died, and another one begins", text)
+        await_sealed(path)
+        self.assertEqual(verify(path)[0], 0)
+        self.assertGreater(len(segments(path)), 4)
+        for name in segments(path)[:-1]:
+            self.assertEqual(os.stat(name).st_mode & 0o777, 0o440, name)
+
+
 class Upkeep(Case):
     def upkeep(self, path, *words):
         done = audit(path, *words)
