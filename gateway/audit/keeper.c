@@ -257,16 +257,17 @@ settle(struct keeper *keeper)
 void
 keeper_free(struct keeper *keeper)
 {
+	struct asked *asked;
+	struct asked *next;
+
 	if (keeper == NULL)
 		return;
 	if (keeper->fd >= 0)
 		settle(keeper);
 	end(keeper);
 	/* Whatever was not done is done by the next writer's. */
-	while (!TAILQ_EMPTY(&keeper->queue)) {
-		struct asked *asked = TAILQ_FIRST(&keeper->queue);
-
-		TAILQ_REMOVE(&keeper->queue, asked, entry);
+	for (asked = TAILQ_FIRST(&keeper->queue); asked != NULL; asked = next) {
+		next = TAILQ_NEXT(asked, entry);
 		free(asked);
 	}
 	free(keeper);
