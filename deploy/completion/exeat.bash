@@ -1,4 +1,4 @@
-# Completion of exeat's command line for bash; zsh takes it after bashcompinit.
+# Completion of exeat's command line for bash.
 #
 # Nothing is listed twice: commands, options and questions come from the help
 # and the answers of the exeat that is completed.
