@@ -83,6 +83,15 @@ left_part(uint64_t count)
 	return part;
 }
 
+static void
+add_sibling(struct merkle_path *path, uint64_t begin, uint64_t end)
+{
+	assert(path->count < MERKLE_LEVELS);
+	path->siblings[path->count].begin = begin;
+	path->siblings[path->count].end = end;
+	path->count++;
+}
+
 void
 merkle_path_begin(struct merkle_path *path, uint64_t leaf, uint64_t size)
 {
@@ -93,18 +102,37 @@ merkle_path_begin(struct merkle_path *path, uint64_t leaf, uint64_t size)
 	while (end - begin > 1) {
 		uint64_t middle = begin + left_part(end - begin);
 
-		assert(path->count < MERKLE_LEVELS);
 		if (leaf < middle) {
-			path->siblings[path->count].begin = middle;
-			path->siblings[path->count].end = end;
+			add_sibling(path, middle, end);
 			end = middle;
 		} else {
-			path->siblings[path->count].begin = begin;
-			path->siblings[path->count].end = middle;
+			add_sibling(path, begin, middle);
 			begin = middle;
 		}
-		path->count++;
 	}
+}
+
+void
+merkle_path_between(struct merkle_path *path, uint64_t part, uint64_t size)
+{
+	uint64_t begin = 0, end = size;
+
+	assert(part > 0 && part <= size);
+	*path = (struct merkle_path){ .leaf = part };
+	while (part < end) {
+		uint64_t middle = begin + left_part(end - begin);
+
+		if (part <= middle) {
+			add_sibling(path, middle, end);
+			end = middle;
+		} else {
+			add_sibling(path, begin, middle);
+			begin = middle;
+		}
+	}
+	/* A part that is one whole subtree is known to whoever has its root. */
+	if (begin > 0)
+		add_sibling(path, begin, end);
 }
 
 void

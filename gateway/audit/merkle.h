@@ -3,7 +3,7 @@
  *
  * Only the right edge is kept: one digest for each whole subtree.  So a tree
  * over any number of leaves takes the same memory.  An inclusion path is made
- * the same way, in one pass over all leaves.
+ * the same way, in one pass over all leaves, and so is a consistency path.
  */
 #ifndef GATEWAY_AUDIT_MERKLE_H
 #define GATEWAY_AUDIT_MERKLE_H
@@ -44,6 +44,13 @@ struct merkle_path {
 	} siblings[MERKLE_LEVELS];
 };
 
+/*
+ * The consistency path of section 2.1.4 from a tree of part leaves to one of
+ * size, part not above it and neither 0; then size leaves are fed, in order.
+ */
+void merkle_path_between(
+    struct merkle_path *path, uint64_t part, uint64_t size);
+
 /* leaf is below size; then size leaves are fed, in order. */
 void merkle_path_begin(struct merkle_path *path, uint64_t leaf, uint64_t size);
 void merkle_path_feed(struct merkle_path *path, struct digester *digester,
@@ -56,7 +63,8 @@ void merkle_path_feed(struct merkle_path *path, struct digester *digester,
 void merkle_path_skip(struct merkle_path *path, struct digester *digester,
     const struct merkle *tree);
 
-/* The path from the leaf up; borrows, and place is below path->count. */
+/* The path in the order of its section; borrows, and place is below
+ * path->count. */
 const struct digest *merkle_path_step(
     const struct merkle_path *path, size_t place);
 

@@ -1,6 +1,7 @@
 #include "gateway/cli/attest.h"
 
 #include "gateway/audit/anchor.h"
+#include "gateway/audit/consistency.h"
 #include "gateway/audit/inclusion.h"
 #include "gateway/audit/shelf.h"
 #include "gateway/audit/verify.h"
@@ -333,6 +334,65 @@ print_proof(const struct inclusion *proof, const char *key)
 	return well ? COMMAND_OK : COMMAND_FAILED;
 }
 
+/* A checkpoint's size; 0 when it is not said. */
+static bool
+take_size(const char *text, int64_t *ret)
+{
+	struct cursor digits = cursor_of_text(text == NULL ? "0" : text);
+	uint64_t size;
+
+	if (!cursor_decimal(&digits, INT64_MAX, &size) ||
+	    !cursor_is_empty(&digits) || (text != NULL && size == 0))
+		return false;
+	*ret = (int64_t)size;
+	return true;
+}
+
+static int
+print_consistency(const struct consistency *proof, const char *key)
+{
+	char *text = calloc(1, PROOF_ROOM);
+	struct cursor_writer out =
+	    cursor_writer_of(text, text == NULL ? 0 : PROOF_ROOM);
+	struct json json = json_to(&out);
+	bool well;
+
+	json_open(&json, NULL, '{');
+	json_text(&json, "from", proof->from_note);
+	put_path(&json, "path", &proof->path);
+	json_text(&json, "to", proof->to_note);
+	json_text(&json, "key", key);
+	json_close(&json, '}');
+	cursor_put_u8(&out, '\n');
+	well = cursor_written(&out) && fwrite(text, out.used, 1, stdout) == 1 &&
+	       fflush(stdout) == 0;
+	free(text);
+	return well ? COMMAND_OK : COMMAND_FAILED;
+}
+
+/* That one checkpoint is the beginning of another. */
+static int
+prove_between(
+    struct query *query, const struct inquiry *inquiry, const char *key)
+{
+	struct consistency proof;
+	struct problem problem;
+	int64_t from = 0, to = 0;
+	int status;
+
+	if (!take_size(inquiry->from, &from) || !take_size(inquiry->to, &to)) {
+		(void)problem_set(&problem,
+		    "--from and --to want a number of blocks, the second line "
+		    "of a checkpoint");
+		return complain(&problem);
+	}
+	status = consistency_make(query, from, to, &proof, &problem);
+	if (status == STATUS_OK)
+		return print_consistency(&proof, key);
+	(void)complain(&problem);
+	return status == STATUS_NOT_FOUND ? COMMAND_NO : COMMAND_FAILED;
+}
+
 int
 attest_prove(struct query *query, struct inquiry *inquiry)
 {
@@ -342,18 +402,22 @@ attest_prove(struct query *query, struct inquiry *inquiry)
 	uint8_t key[SIGNER_KEY];
 	struct inclusion proof;
 	struct problem problem;
-	uint64_t seq;
+	uint64_t seq = 0;
 	int status;
 
-	if (!cursor_decimal(&digits, INT64_MAX, &seq) ||
-	    !cursor_is_empty(&digits)) {
-		(void)problem_set(&problem, "prove wants a row's number");
+	if (inquiry->from == NULL &&
+	    (!cursor_decimal(&digits, INT64_MAX, &seq) ||
+		!cursor_is_empty(&digits))) {
+		(void)problem_set(&problem,
+		    "prove wants a row's number, or --from a checkpoint");
 		return complain(&problem);
 	}
 	if (verify_identity(query, origin, key, &problem) != STATUS_OK)
 		return complain(&problem);
 	if (checkpoint_key_text(origin, key, text) != STATUS_OK)
 		return COMMAND_FAILED;
+	if (inquiry->from != NULL)
+		return prove_between(query, inquiry, text);
 	status = inclusion_make(query, (int64_t)seq, &proof, &problem);
 	if (status == STATUS_OK)
 		return print_proof(&proof, text);

@@ -135,6 +135,14 @@ take_to(struct inquiry *inquiry, const char *text, struct problem *reterr)
 }
 
 static int
+take_from(struct inquiry *inquiry, const char *text, struct problem *reterr)
+{
+	(void)reterr;
+	inquiry->from = text;
+	return STATUS_OK;
+}
+
+static int
 take_html(struct inquiry *inquiry, const char *text, struct problem *reterr)
 {
 	(void)reterr;
@@ -191,6 +199,7 @@ static const struct {
 	{ "--dry-run", false, take_dry_run },
 	{ "--anchor", true, take_anchor },
 	{ "--format", true, take_format },
+	{ "--from", true, take_from },
 	{ "--to", true, take_to },
 	{ "--html", true, take_html },
 	{ "--key", false, take_key },

@@ -25,7 +25,8 @@ struct inquiry {
 	bool key; /* only the key is asked for (verify) */
 	const char *format; /* of an export; may be NULL */
 	const char *html; /* the file of a report; may be NULL */
-	const char *to; /* a syslog daemon (export); may be NULL */
+	const char *to; /* a syslog daemon (export), a size (prove) */
+	const char *from; /* a checkpoint's size (prove); may be NULL */
 	const char *anchor; /* a file of checkpoints (verify); may be NULL */
 	int64_t count; /* rows of tail */
 	int64_t since_us; /* 0: from the beginning */

@@ -24,6 +24,8 @@ PROVER = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                       "check_inclusion.py")
 SQL = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                    "../../../schema/audit/questions")
+BETWEEN = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                       "check_consistency.py")
 ROWS = 500
 SEED = 8000000
 
@@ -316,6 +318,47 @@ class Proof(Case):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn(str(seq), done.stdout)
         self.assertEqual(audit(self.many, "prove", "9999999").returncode, 1)
+
+    def test_checkpoint_is_proven_to_be_the_beginning_of_a_later_one(self):
+        """To somebody without the database, who shares no code with us."""
+        key = audit(self.many, "verify", "--key").stdout
+        sizes = [row["size"] for row in ask(
+            self.many, "query", "SELECT size FROM checkpoint ORDER BY size")]
+        self.assertGreater(len(sizes), 5)
+
+        def check(proof):
+            return subprocess.run(
+                ["python3", "-I", BETWEEN, key], input=json.dumps(proof),
+                capture_output=True, text=True, timeout=60, check=False)
+        for first in (sizes[0], sizes[1], sizes[len(sizes) // 2], sizes[-2],
+                      sizes[-1]):
+            for second in (sizes[len(sizes) // 2], sizes[-1]):
+                done = audit(self.many, "prove", "--from", str(first), "--to",
+                             str(second))
+                if first > second:
+                    self.assertEqual(done.returncode, 125)
+                    continue
+                self.assertEqual(done.returncode, 0, done.stderr)
+                proof = json.loads(done.stdout)
+                found = check(proof)
+                self.assertEqual((found.returncode, found.stdout),
+                                 (0, "%d %d\n" % (first, second)),
+                                 (first, second, found.stderr))
+                for at in range(len(proof["path"])):
+                    path = list(proof["path"])
+                    path[at] = ("1" if path[at][0] == "0" else "0") + \
+                        path[at][1:]
+                    self.assertNotEqual(
+                        check(dict(proof, path=path)).returncode, 0)
+        newest = json.loads(audit(self.many, "prove", "--from",
+                                  str(sizes[0])).stdout)
+        self.assertEqual(newest["to"].split("\n")[1], str(sizes[-1]))
+        for wrong in ("0", "x", "-1"):
+            self.assertEqual(audit(self.many, "prove", "--from",
+                                   wrong).returncode, 125)
+        done = audit(self.many, "prove", "--from", "99999999")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no checkpoint of 99999999 blocks", done.stderr)
 
     def test_checkpoint_of_before_anchors_what_came_later(self):
         path = self.copy()
