@@ -242,6 +242,7 @@
 #define LIMIT_SIGHTING_MS 250 /* which program it is: then it is unknown */
 #define LIMIT_DIGEST_MS 3000 /* the same, where a rule wants to know */
 #define LIMIT_HELLO_MS 10000 /* the rest of a hello that has begun */
+#define LIMIT_CONDEMNED_MS 1000 /* the same, of who is refused anyway */
 #define LIMIT_DIAL_MS 10000 /* all addresses of a name together */
 #define LIMIT_VIA_MS 15000 /* the house's proxy dials for us */
 #define LIMIT_HANDSHAKE_MS 15000 /* both TLS sessions of an interception */

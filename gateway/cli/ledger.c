@@ -166,15 +166,25 @@ ledger_open(struct channel *audit, const struct ledger_name *name,
 }
 
 int
-ledger_close(struct channel *audit, int code, const char *end)
+ledger_close(
+    struct channel *audit, int code, const char *end, const char *packets)
 {
-	unsigned char packet[FRAME_ROOM];
+	unsigned char packet[FRAME_ROOM], detail[256];
+	struct cursor_writer text = cursor_writer_of(detail, sizeof(detail));
+	struct json j = json_to(&text);
 	struct cursor_writer out =
 	    frame_begin(FRAME_AUDIT_END, packet, sizeof(packet));
 	struct event_end last = { .status = code };
 
 	fill(last.end, sizeof(last.end), end);
 	last.detail = cursor_of_text("");
+	if (packets != NULL) {
+		json_open(&j, NULL, '{');
+		json_verbatim(&j, "packets_refused", packets);
+		json_close(&j, '}');
+	}
+	if (packets != NULL && cursor_written(&text))
+		last.detail = cursor_of(text.bytes, text.used);
 	event_end_write(&last, &out);
 	return channel_send(audit, &out, NULL, 0);
 }

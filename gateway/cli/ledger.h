@@ -41,8 +41,12 @@ int ledger_open(struct channel *audit, const struct ledger_name *name,
 /* The launcher's channel; producer stays the caller's. */
 int ledger_add_launcher(struct channel *audit, int producer) MUST_CHECK;
 
-/* end is one of the words of a launcher's result. */
-int ledger_close(struct channel *audit, int code, const char *end) MUST_CHECK;
+/*
+ * end is one of the words of a launcher's result; packets is what it counted
+ * of refused packets, a JSON object, or NULL.
+ */
+int ledger_close(struct channel *audit, int code, const char *end,
+    const char *packets) MUST_CHECK;
 
 /* A layer that comes later; the writer answers with AUDIT_LOADED. */
 int ledger_add_policy(struct channel *audit, const struct policies_layer *layer,

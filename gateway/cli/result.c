@@ -38,6 +38,22 @@ read_all(int fd)
 	return text;
 }
 
+/* The part of it that says which packets were refused, if any was. */
+static char *
+find_packets(const json_t *object)
+{
+	json_t *packets = json_object_get(object, "packets_refused");
+	json_int_t sum = 0;
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(packets, key, value)
+	{
+		sum += json_integer_value(value);
+	}
+	return sum > 0 ? json_dumps(packets, JSON_COMPACT) : NULL;
+}
+
 int
 result_read(int fd, struct result *ret)
 {
@@ -52,6 +68,7 @@ result_read(int fd, struct result *ret)
 	end = json_string_value(json_object_get(object, "end"));
 	if (end != NULL && strlen(end) < sizeof(result.end)) {
 		memcpy(result.end, end, strlen(end) + 1);
+		result.packets = find_packets(object);
 		*ret = result;
 		status = STATUS_OK;
 	} else {
@@ -65,6 +82,7 @@ void
 result_done(struct result *result)
 {
 	free(result->text);
+	free(result->packets);
 	*result = (struct result){ .text = NULL };
 }
 

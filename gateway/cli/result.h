@@ -19,6 +19,7 @@ struct harvest;
 struct result {
 	char end[32]; /* exited, signaled, timeout, launch_failed ... */
 	char *text; /* the launcher's JSON object */
+	char *packets; /* what of it says which packets were refused; or NULL */
 };
 
 /* STATUS_NOT_FOUND when nothing was written, STATUS_MALFORMED otherwise. */

@@ -562,7 +562,8 @@ close_audit(struct siblings *all)
 		end = "launch_failed";
 	/* Without a writer its absence has been told already. */
 	if (all->audit == NULL ||
-	    ledger_close(all->audit, all->ending->code, end) != STATUS_OK)
+	    ledger_close(all->audit, all->ending->code, end,
+		all->ending->result.packets) != STATUS_OK)
 		all->audit_over = true;
 	if (all->wish->on_closing != NULL) {
 		all->wish->on_closing(all->ending, all->wish->arg);

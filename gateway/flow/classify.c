@@ -66,12 +66,16 @@ look(struct flow *flow)
 	know(flow, protocol);
 }
 
-/* Who has begun is not waiting for a server. */
+/*
+ * Who has begun is not waiting for a server.  Who is refused anyway may wait
+ * for an answer to half a head, so it is told soon that there will be none.
+ */
 static void
 begin(struct flow *flow)
 {
 	(void)event_del(flow->classify->silence);
-	flow_set_deadline(flow, LIMIT_HELLO_MS);
+	flow_set_deadline(flow,
+	    flow_is_condemned(flow) ? LIMIT_CONDEMNED_MS : LIMIT_HELLO_MS);
 }
 
 static void

@@ -10,6 +10,7 @@
 /* RFC 8446 section 5.1 and 6. */
 enum {
 	RECORD_ALERT = 21,
+	RECORD_HANDSHAKE = 22,
 	RECORD_VERSION = 0x0303,
 	ALERT_FATAL = 2
 };
@@ -99,6 +100,14 @@ say_ssh(struct flow *flow)
 		say(flow, out.bytes, out.used);
 }
 
+/* Also where no more of the hello came than that it is one. */
+static bool
+has_begun_tls(const struct flow *flow)
+{
+	return flow->protocol == SNIFF_TLS && flow->early_length > 0 &&
+	       flow->early[0] == RECORD_HANDSHAKE;
+}
+
 void
 refuse_enter(struct flow *flow)
 {
@@ -110,7 +119,7 @@ refuse_enter(struct flow *flow)
 		flow_enter(flow, FLOW_INTERCEPTING);
 		return;
 	}
-	if (flow->protocol == SNIFF_TLS && flow->early_length > 0)
+	if (has_begun_tls(flow))
 		say_alert(flow);
 	else if (flow->sniffed && flow->protocol == SNIFF_SSH)
 		say_ssh(flow);

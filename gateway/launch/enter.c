@@ -43,9 +43,11 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/netlink.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -118,10 +120,19 @@ make_listeners(struct entry *entry, struct problem *reterr)
 		.stage = STAGE_LISTENERS };
 	struct listeners listeners;
 	int status = listeners_open(&listeners, reterr);
+	int fds[REPORT_LISTENER_FDS];
+	int *counters = &fds[HANDOFF_FD_COUNT];
 
 	if (status != STATUS_OK)
 		return status;
-	status = report_send(entry->control, &report, listeners.fds);
+	memcpy(fds, listeners.fds, sizeof(listeners.fds));
+	*counters =
+	    socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER);
+	if (*counters < 0)
+		status = STATUS_SYSTEM;
+	else
+		status = report_send(entry->control, &report, fds);
+	fd_done(counters);
 	listeners_done(&listeners);
 	return status == STATUS_OK
 		   ? STATUS_OK

@@ -152,3 +152,71 @@ netlink_talk(struct netlink *n, int protocol)
 	}
 	return STATUS_OK;
 }
+
+bool
+netlink_next(
+    struct cursor *attributes, uint16_t *ret_type, struct cursor *ret_value)
+{
+	struct cursor rest = *attributes, value;
+	struct nlattr header;
+	size_t padding;
+
+	if (!cursor_copy(&rest, sizeof(header), &header) ||
+	    header.nla_len < sizeof(header) ||
+	    !cursor_take(&rest, header.nla_len - sizeof(header), &value))
+		return false;
+	padding = (size_t)NLA_ALIGN(header.nla_len) - header.nla_len;
+	/* The last one may go without. */
+	if (!cursor_skip(&rest, padding))
+		rest.left = 0;
+	*attributes = rest;
+	*ret_type = header.nla_type & (uint16_t)NLA_TYPE_MASK;
+	*ret_value = value;
+	return true;
+}
+
+/* Gives the messages of one packet; true when it has the last. */
+static bool
+hear_packet(
+    struct cursor packet, uint16_t type, netlink_heard *on_message, void *arg)
+{
+	struct nlmsghdr header;
+	struct cursor body;
+
+	while (cursor_copy(&packet, sizeof(header), &header)) {
+		if (header.nlmsg_type == NLMSG_DONE ||
+		    header.nlmsg_type == NLMSG_ERROR ||
+		    header.nlmsg_len < sizeof(header) ||
+		    !cursor_take(
+			&packet, header.nlmsg_len - sizeof(header), &body))
+			return true;
+		if (header.nlmsg_type == type)
+			on_message(body, arg);
+		if (!cursor_skip(&packet, NLMSG_ALIGN(header.nlmsg_len) -
+					      (size_t)header.nlmsg_len))
+			return false;
+	}
+	return false;
+}
+
+int
+netlink_dump(struct netlink *n, int fd, uint16_t type,
+    netlink_heard *on_message, void *arg)
+{
+	unsigned char answer[4 * NETLINK_BYTES];
+	bool over = false;
+
+	if (n->overflow)
+		return STATUS_TOO_LONG;
+	if (send(fd, n->bytes, n->used, 0) < 0)
+		return STATUS_SYSTEM;
+	while (!over) {
+		ssize_t got = recv(fd, answer, sizeof(answer), MSG_DONTWAIT);
+
+		if (got <= 0)
+			return STATUS_SYSTEM;
+		over = hear_packet(
+		    cursor_of(answer, (size_t)got), type, on_message, arg);
+	}
+	return STATUS_OK;
+}

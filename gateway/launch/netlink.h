@@ -11,7 +11,7 @@
 #ifndef GATEWAY_LAUNCH_NETLINK_H
 #define GATEWAY_LAUNCH_NETLINK_H
 
-#include "schema/attr.h"
+#include "schema/cursor.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +51,17 @@ void netlink_close(struct netlink *n, size_t place);
  * sendmsg() returns.
  */
 int netlink_talk(struct netlink *n, int protocol) MUST_CHECK;
+
+/*
+ * Sends one request for a list (NLM_F_DUMP) to a socket, and gives each answer
+ * of this type, behind netlink's own header.  Statuses as netlink_talk().
+ */
+typedef void netlink_heard(struct cursor message, void *arg);
+int netlink_dump(struct netlink *n, int fd, uint16_t type,
+    netlink_heard *on_message, void *arg) MUST_CHECK;
+
+/* Takes the next attribute of a list; false at its end, or where it breaks. */
+bool netlink_next(struct cursor *attributes, uint16_t *ret_type,
+    struct cursor *ret_value) MUST_CHECK;
 
 #endif

@@ -120,6 +120,18 @@ put_usage(struct json *j, const struct outcome *outcome)
 }
 
 static void
+put_packets(struct json *j, const struct outcome *outcome)
+{
+	if (!outcome->packets_known)
+		return;
+	json_open(j, "packets_refused", '{');
+	json_number(j, "pings", (int64_t)outcome->packets.pings);
+	json_number(j, "multicast", (int64_t)outcome->packets.multicast);
+	json_number(j, "others", (int64_t)outcome->packets.others);
+	json_close(j, '}');
+}
+
+static void
 put_outcome(struct json *j, const struct outcome *outcome)
 {
 	json_open(j, NULL, '{');
@@ -137,6 +149,7 @@ put_outcome(struct json *j, const struct outcome *outcome)
 	json_number(j, "wall_ms", outcome->wall_ms);
 	put_usage(j, outcome);
 	json_number(j, "execs", (int64_t)outcome->execs);
+	put_packets(j, outcome);
 	json_text(j, "network_mode", "tproxy");
 	put_list(j, "hidden_files", outcome->hidden, outcome->hidden_count);
 	put_list(j, "degraded", outcome->degraded, outcome->degraded_count);

@@ -7,6 +7,7 @@
 #ifndef GATEWAY_LAUNCH_OUTCOME_H
 #define GATEWAY_LAUNCH_OUTCOME_H
 
+#include "gateway/launch/redirect.h"
 #include "gateway/launch/report.h"
 #include "schema/limits.h"
 
@@ -41,6 +42,8 @@ struct outcome {
 	uint64_t cpu_ms, memory_peak, processes_peak; /* 0: not known */
 	uint64_t memory_kills; /* by the kernel */
 	uint64_t execs; /* that were seen */
+	bool packets_known;
+	struct redirect_counts packets; /* that were refused */
 	/* Owned texts. */
 	char *hidden[LIMIT_HIDDEN];
 	size_t hidden_count;

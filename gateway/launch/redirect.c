@@ -16,7 +16,7 @@
 
 #define TABLE "exeat"
 #define CATCH "catch"
-#define ECHO "echo"
+#define REFUSE "refuse"
 
 /* Before the routing decision for the answer, after raw. */
 #define CATCH_PRIORITY (-150)
@@ -151,6 +151,14 @@ want(struct rule *rule, uint32_t op, const void *value, size_t length)
 	end_expression(rule);
 }
 
+/* Register 1 lies between both of them, which are included. */
+static void
+want_between(struct rule *rule, const uint8_t *least, const uint8_t *most)
+{
+	want(rule, NFT_CMP_GTE, least, 1);
+	want(rule, NFT_CMP_LTE, most, 1);
+}
+
 static void
 want_byte(struct rule *rule, uint32_t key, uint8_t value)
 {
@@ -245,11 +253,36 @@ put_catch(struct netlink *n, uint8_t family, uint8_t protocol)
 	end_rule(&rule);
 }
 
+/* ---- what no socket of ours catches ---- */
+
+/* The order of the rules, for each family of addresses. */
+enum refused {
+	REFUSED_PINGS,
+	REFUSED_MULTICAST,
+	REFUSED_OTHERS,
+	REFUSED_COUNT
+};
+
+/* Counted, and told at once: to who sends, and by ICMP. */
+static void
+put_refusal(struct rule *rule)
+{
+	const uint8_t code = NFT_REJECT_ICMPX_ADMIN_PROHIBITED;
+
+	begin_expression(rule, "counter");
+	end_expression(rule);
+	begin_expression(rule, "reject");
+	netlink_be32(rule->n, NFTA_REJECT_TYPE, NFT_REJECT_ICMPX_UNREACH);
+	netlink_attribute(rule->n, NFTA_REJECT_ICMP_CODE, &code, sizeof(code));
+	end_expression(rule);
+	end_rule(rule);
+}
+
 /* Or the sandbox would answer its own ping of any address. */
 static void
-put_echo(struct netlink *n, uint8_t family)
+put_pings(struct netlink *n, uint8_t family)
 {
-	struct rule rule = begin_rule(n, ECHO);
+	struct rule rule = begin_rule(n, REFUSE);
 	uint8_t type = family == NFPROTO_IPV4 ? ICMP_ECHO : ICMP6_ECHO_REQUEST;
 
 	want_foreign(&rule, family);
@@ -257,8 +290,46 @@ put_echo(struct netlink *n, uint8_t family)
 	    family == NFPROTO_IPV4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
 	load_bytes(&rule, NFT_PAYLOAD_TRANSPORT_HEADER, 0, 1);
 	want(&rule, NFT_CMP_EQ, &type, 1);
-	put_verdict(&rule, NF_DROP);
-	end_rule(&rule);
+	put_refusal(&rule);
+}
+
+/* A group has no end that could be refused. */
+static void
+put_multicast(struct netlink *n, uint8_t family)
+{
+	static const uint8_t least[] = { 0xe0, 0xff }, most[] = { 0xef, 0xff };
+	struct rule rule = begin_rule(n, REFUSE);
+	size_t which = family == NFPROTO_IPV4 ? 0 : 1;
+
+	want_byte(&rule, NFT_META_NFPROTO, family);
+	want_byte(&rule, NFT_META_L4PROTO, IPPROTO_UDP);
+	load_bytes(&rule, NFT_PAYLOAD_NETWORK_HEADER,
+	    family == NFPROTO_IPV4 ? IPV4_DESTINATION : IPV6_DESTINATION, 1);
+	want_between(&rule, &least[which], &most[which]);
+	put_refusal(&rule);
+}
+
+/* Its own kernel speaks ICMP with it, and it may speak to itself. */
+static void
+put_others(struct netlink *n, uint8_t family)
+{
+	static const uint8_t known[] = { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP,
+		IPPROTO_ICMPV6 };
+	struct rule rule = begin_rule(n, REFUSE);
+
+	want_foreign(&rule, family);
+	load_meta(&rule, NFT_META_L4PROTO);
+	for (size_t i = 0; i < sizeof(known); i++)
+		want(&rule, NFT_CMP_NEQ, &known[i], 1);
+	put_refusal(&rule);
+}
+
+static void
+put_refusals(struct netlink *n, uint8_t family)
+{
+	put_pings(n, family);
+	put_multicast(n, family);
+	put_others(n, family);
 }
 
 int
@@ -270,17 +341,116 @@ redirect_install(struct problem *reterr)
 	put_batch(&n, NFNL_MSG_BATCH_BEGIN);
 	put_table(&n);
 	put_chain(&n, CATCH, NF_INET_PRE_ROUTING, CATCH_PRIORITY);
-	put_chain(&n, ECHO, NF_INET_LOCAL_OUT, 0);
+	put_chain(&n, REFUSE, NF_INET_LOCAL_OUT, 0);
 	put_catch(&n, NFPROTO_IPV4, IPPROTO_TCP);
 	put_catch(&n, NFPROTO_IPV6, IPPROTO_TCP);
 	put_catch(&n, NFPROTO_IPV4, IPPROTO_UDP);
 	put_catch(&n, NFPROTO_IPV6, IPPROTO_UDP);
-	put_echo(&n, NFPROTO_IPV4);
-	put_echo(&n, NFPROTO_IPV6);
+	put_refusals(&n, NFPROTO_IPV4);
+	put_refusals(&n, NFPROTO_IPV6);
 	put_batch(&n, NFNL_MSG_BATCH_END);
 	if (netlink_talk(&n, NETLINK_NETFILTER) == STATUS_OK)
 		return STATUS_OK;
 	(void)problem_errno(reterr, "cannot install the TPROXY rules");
 	return problem_cure(
 	    reterr, "load the kernel modules: modprobe nf_tables nft_tproxy");
+}
+
+/* ---- counting ---- */
+
+struct counting {
+	uint64_t packets[REFUSED_COUNT];
+	unsigned rules; /* heard so far, in the order they were put */
+};
+
+/* The data of the next expression that has this name. */
+static bool
+find_expression(struct cursor *list, const char *name, struct cursor *ret)
+{
+	struct cursor expression, value, data = { 0 };
+	uint16_t type;
+
+	while (netlink_next(list, &type, &expression)) {
+		bool found = false;
+
+		while (netlink_next(&expression, &type, &value)) {
+			if (type == NFTA_EXPR_NAME)
+				found = value.left == strlen(name) + 1 &&
+					memcmp(value.at, name, value.left) == 0;
+			if (type == NFTA_EXPR_DATA)
+				data = value;
+		}
+		if (!found)
+			continue;
+		*ret = data;
+		return true;
+	}
+	return false;
+}
+
+/* The packets that a rule of these expressions has counted. */
+static uint64_t
+count_of(struct cursor expressions)
+{
+	struct cursor data, value;
+	uint64_t packets = 0;
+	uint16_t type;
+
+	if (!find_expression(&expressions, "counter", &data))
+		return 0;
+	while (netlink_next(&data, &type, &value))
+		if (type == NFTA_COUNTER_PACKETS)
+			(void)!cursor_u64(&value, &packets);
+	return packets;
+}
+
+static void
+on_rule(struct cursor message, void *arg)
+{
+	struct counting *counting = arg;
+	struct cursor value, expressions = { 0 };
+	bool ours = false;
+	uint16_t type;
+
+	if (!cursor_skip(&message, sizeof(struct nfgenmsg)))
+		return;
+	while (netlink_next(&message, &type, &value)) {
+		if (type == NFTA_RULE_CHAIN)
+			ours = value.left == sizeof(REFUSE) &&
+			       memcmp(value.at, REFUSE, sizeof(REFUSE)) == 0;
+		if (type == NFTA_RULE_EXPRESSIONS)
+			expressions = value;
+	}
+	if (ours)
+		counting->packets[counting->rules++ % REFUSED_COUNT] +=
+		    count_of(expressions);
+}
+
+int
+redirect_count(int fd, struct redirect_counts *ret)
+{
+	struct nfgenmsg family = { .nfgen_family = NFPROTO_INET };
+	struct counting counting = { 0 };
+	struct netlink n;
+	int status;
+
+	netlink_begin(&n);
+	netlink_message(&n, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETRULE,
+	    NLM_F_REQUEST | NLM_F_DUMP);
+	netlink_header(&n, &family, sizeof(family));
+	netlink_string(&n, NFTA_RULE_TABLE, TABLE);
+	netlink_string(&n, NFTA_RULE_CHAIN, REFUSE);
+	netlink_message_end(&n);
+	status = netlink_dump(&n, fd,
+	    NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE, on_rule, &counting);
+	if (status != STATUS_OK)
+		return status;
+	if (counting.rules != 2 * REFUSED_COUNT)
+		return STATUS_NOT_FOUND;
+	*ret = (struct redirect_counts){
+		.pings = counting.packets[REFUSED_PINGS],
+		.multicast = counting.packets[REFUSED_MULTICAST],
+		.others = counting.packets[REFUSED_OTHERS],
+	};
+	return STATUS_OK;
 }

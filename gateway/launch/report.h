@@ -56,7 +56,7 @@ enum report_kind {
 	REPORT_SIGNAL_GROUP, /* the same, for its process group */
 	REPORT_PAUSE, /* stop all others, or with value 0 let them go on */
 	/* to the outside */
-	REPORT_LISTENERS, /* HANDOFF_FD_COUNT descriptors */
+	REPORT_LISTENERS, /* HANDOFF_FD_COUNT descriptors, and a netlink */
 	REPORT_RECORDER, /* one descriptor: notifications of its filter */
 	REPORT_PROC, /* one descriptor: its /proc */
 	REPORT_TERMINAL, /* one descriptor: the master of its terminal */
@@ -69,6 +69,9 @@ enum report_kind {
 	REPORT_ENDED, /* value: as waitpid() has it */
 	REPORT_COUNT
 };
+
+/* Those of the offer, and one of NETLINK_NETFILTER for redirect_count(). */
+#define REPORT_LISTENER_FDS (HANDOFF_FD_COUNT + 1)
 
 struct report {
 	enum report_kind kind;

@@ -6,6 +6,7 @@
 #include "gateway/launch/offer.h"
 #include "gateway/launch/outcome.h"
 #include "gateway/launch/plan.h"
+#include "gateway/launch/redirect.h"
 #include "gateway/launch/report.h"
 #include "gateway/launch/serve.h"
 #include "gateway/proc/clock.h"
@@ -43,6 +44,7 @@ struct watch {
 	struct pipes *pipes;
 	struct bounds bounds;
 	int proc; /* the sandbox's; -1 until it is there */
+	int counters; /* of its refused packets: redirect_count(); the same */
 	struct entered entered;
 	struct loop *loop;
 	struct serve *serve;
@@ -124,6 +126,7 @@ on_listeners(
 	(void)report;
 	if (offer_send(watch->gateway, fds->fds, &problem) != STATUS_OK)
 		fail(watch, STAGE_HANDOFF, &problem);
+	watch->counters = fdpass_take(fds, HANDOFF_FD_COUNT);
 	watch->offered = true;
 }
 
@@ -768,6 +771,19 @@ tell_usage(struct watch *watch)
 	}
 }
 
+/* Nobody sends any more; the socket has kept the network till now. */
+static void
+tell_packets(struct watch *watch)
+{
+	struct outcome *outcome = watch->outcome;
+
+	if (watch->counters < 0)
+		return;
+	outcome->packets_known =
+	    redirect_count(watch->counters, &outcome->packets) == STATUS_OK;
+	fd_done(&watch->counters);
+}
+
 void
 watch_run(const struct plan *plan, const struct watch_peers *peers,
     struct outcome *outcome)
@@ -777,6 +793,7 @@ watch_run(const struct plan *plan, const struct watch_peers *peers,
 		.entered = { .child = { -1, -1 }, .control = -1 },
 		.gateway = peers->gateway,
 		.proc = -1,
+		.counters = -1,
 		.started_us = clock_monotonic_us() };
 	struct problem problem = { 0 };
 	enum stage stage = STAGE_PLAN;
@@ -789,6 +806,7 @@ watch_run(const struct plan *plan, const struct watch_peers *peers,
 	thaw(&watch);
 	entered_done(&watch.entered);
 	tell_usage(&watch);
+	tell_packets(&watch);
 	terminal_free(watch.terminal);
 	pipes_free(watch.pipes);
 	close_watch(&watch);

@@ -359,6 +359,57 @@ print(subprocess.run(["/usr/bin/perl", "-e", words[1], words[0]],
         rule, = json.loads(said)["rules"]
         self.assertEqual((rule["protocol"], rule["port"]), ("udp", [123]))
 
+    def test_everything_else_is_refused_at_once_and_counted(self):
+        # B27, A10: by a socket that says so, or by one that cannot be had.
+        out = self.send([], r"""
+def attempt(kind, proto, host, data=b"x"):
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family, kind, proto) as peer:
+            peer.settimeout(60)
+            peer.connect((host, 9))
+            peer.send(data)
+            return peer.recv(100)
+    except OSError as error:
+        return type(error).__name__
+
+start = time.monotonic()
+for host, icmp, ping in (
+        ("203.0.113.7", 1, b"\x08\0\0\0\0\0\0\x01"),
+        ("2001:db8::7", 58, b"\x80\0\0\0\0\0\0\x01")):
+    print(attempt(socket.SOCK_DGRAM, icmp, host, ping))
+    for kind, proto in ((socket.SOCK_STREAM, 132), (6, 33),
+                        (socket.SOCK_SEQPACKET, 132), (socket.SOCK_RAW, 47),
+                        (socket.SOCK_DGRAM, 136), (socket.SOCK_STREAM, 0),
+                        (socket.SOCK_STREAM, 262)):
+        assert attempt(kind, proto, host) != b"x", (kind, proto)
+for host in ("224.0.0.251", "239.255.255.250", "ff0e::fb"):
+    print(attempt(socket.SOCK_DGRAM, 0, host))
+print(time.monotonic() - start < 50)
+""")
+        said = out.split("\n")
+        self.assertEqual(said[0], "PermissionError")
+        self.assertEqual(said[1], "PermissionError")
+        self.assertEqual(said[2:4], ["PermissionError"] * 2)
+        # The kernel may not yet have an address to send from in IPv6.
+        self.assertIn(said[4], ("PermissionError", "OSError"))
+        self.assertEqual(said[5], "True")
+        ended, = self.rows("kind = 'sandbox_end'")
+        refused = json.loads(ended["detail"])["packets_refused"]
+        self.assertEqual(refused["multicast"],
+                         said[2:5].count("PermissionError"))
+        self.assertGreaterEqual(refused["pings"], 2)
+        # How many a protocol sends, and whether there is one, is the kernel's.
+        self.assertIn("others", refused)
+        tcp = self.rows("kind = 'flow_open' AND port = 9")
+        self.assertEqual({(row["verdict"], row["reason"]) for row in tcp},
+                         {("deny", "no_rule")})
+
+    def test_run_that_sent_nothing_of_it_says_nothing_of_it(self):
+        self.send([], "print()")
+        ended, = self.rows("kind = 'sandbox_end'")
+        self.assertIsNone(ended["detail"])
+
 
 # Sends what it is told on a pipe in the workspace, a line at a time.
 OBEY = r"""

@@ -170,6 +170,27 @@ for family, proto, host, packet in (
 """])
         self.assertEqual(done.out.split(), ["silent", "silent", "answered"],
                          done.err)
+        self.assertEqual(done.result["packets_refused"],
+                         {"pings": 2, "multicast": 0, "others": 0})
+
+    def test_group_is_refused_to_who_sends(self):
+        done = self.run_box(["python3", "-c", r"""
+import socket
+for host in ("224.0.0.251", "239.255.255.250", "ff0e::fb"):
+    s = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET,
+                      socket.SOCK_DGRAM)
+    try:
+        s.sendto(b"x", (host, 5353))
+        print("sent")
+    except OSError as e:
+        print(e.errno)
+"""])
+        # The kernel may not yet have an address to send from in IPv6.
+        self.assertIn(done.out.split(), (["1", "1", "1"], ["1", "1", "99"]),
+                      done.err)
+        self.assertEqual(done.result["packets_refused"],
+                         {"pings": 0, "multicast": done.out.count("1\n"),
+                          "others": 0})
 
     # B02, B04
     def test_the_rules_cannot_be_touched_and_nothing_else_leads_out(self):
