@@ -115,6 +115,27 @@ def malformed(a):
         ("two_lengths", head(a, (b"content-length", b"3"),
                              (b"content-length", b"3")), END_HEADERS),
         ("method_in_lower_case", head(a, method=b"get"), BOTH),
+        # Each would be a second request where it is written as HTTP/1.1.
+        ("line_in_the_path",
+         head(a, path=b"/x HTTP/1.1\r\nHost: y\r\n\r\n"), BOTH),
+        ("blank_in_the_path", head(a, path=b"/x y"), BOTH),
+        ("tab_in_the_path", head(a, path=b"/x\ty"), BOTH),
+        ("fragment_in_the_path", head(a, path=b"/x#y"), BOTH),
+        ("path_of_another_form", head(a, path=b"http://other.test/"), BOTH),
+        ("line_in_the_authority", head(a + b"\r\nx: y"), BOTH),
+        ("user_in_the_authority", head(b"me@" + a), BOTH),
+        ("line_in_the_method", head(a, method=b"GET / HTTP/1.1\r\nX:"), BOTH),
+        ("blank_in_the_method", head(a, method=b"GET x"), BOTH),
+        ("line_in_a_name", head(a, (b"x\r\ny", b"z")), BOTH),
+        ("colon_in_a_name", head(a, (b"x:y", b"z")), BOTH),
+        ("blank_in_a_name", head(a, (b"x ", b"z")), BOTH),
+        ("name_of_nothing", head(a, (b"", b"z")), BOTH),
+        ("lone_line_feed_in_a_value", head(a, (b"x", b"a\nb")), BOTH),
+        ("length_with_a_sign", head(a, (b"content-length", b"+0")), BOTH),
+        ("upgrade_field", head(a, (b"upgrade", b"h2c")), BOTH),
+        ("keep_alive_field", head(a, (b"keep-alive", b"x")), BOTH),
+        ("proxy_connection_field",
+         head(a, (b"proxy-connection", b"close")), BOTH),
     ]
 
 
