@@ -1,11 +1,14 @@
 #include "gateway/cli/cmd_doctor.h"
 
 #include "gateway/cli/program.h"
+#include "gateway/cli/settings.h"
 #include "gateway/proc/spawn.h"
 #include "schema/status.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,10 +27,11 @@ static const char usage[] =
 
 /* The launcher tries its own steps: nobody else knows what it needs. */
 static int
-probe(const char *what, bool as_json, int *ret_status, struct problem *reterr)
+probe(const char *what, bool as_json, const char *place, int *ret_status,
+    struct problem *reterr)
 {
-	const char *argv[] = { "exeat-launch", what, as_json ? "--json" : NULL,
-		NULL };
+	const char *argv[] = { "exeat-launch", what, as_json ? "--json" : place,
+		as_json ? place : NULL, NULL };
 	const char *envp[] = { NULL };
 	struct spawn spawn = { .argv = argv,
 		.envp = envp,
@@ -50,11 +54,34 @@ probe(const char *what, bool as_json, int *ret_status, struct problem *reterr)
 	return status;
 }
 
+/* Where runs keep what they write is a place that a probe must try. */
+static int
+find_place(const char *what, struct settings *settings, const char **ret,
+    struct problem *reterr)
+{
+	int status;
+
+	*ret = NULL;
+	if (strcmp(what, "--probe") != 0)
+		return STATUS_OK;
+	status = settings_read(settings, reterr);
+	if (status == STATUS_OK)
+		status = settings_make_folder(settings->files, reterr);
+	if (status != STATUS_OK)
+		return status;
+	if (mkdir(settings->files, S_IRWXU) != 0 && errno != EEXIST)
+		return problem_errno(
+		    reterr, "cannot make the folder %s", settings->files);
+	*ret = settings->files;
+	return STATUS_OK;
+}
+
 static int
 run(int argc, char **argv)
 {
 	struct problem problem = { 0 };
-	const char *what = "--probe";
+	struct settings settings;
+	const char *what = "--probe", *place;
 	bool as_json = false;
 	int status;
 
@@ -73,7 +100,8 @@ run(int argc, char **argv)
 			return COMMAND_FAILED;
 		}
 	}
-	if (probe(what, as_json, &status, &problem) != STATUS_OK) {
+	if (find_place(what, &settings, &place, &problem) != STATUS_OK ||
+	    probe(what, as_json, place, &status, &problem) != STATUS_OK) {
 		(void)fprintf(stderr, "exeat: %s%s%s\n", problem.text,
 		    problem.cure[0] == '\0' ? "" : "; ", problem.cure);
 		return COMMAND_FAILED;

@@ -1,19 +1,12 @@
 #include "gateway/launch/probe.h"
 
-#include "gateway/launch/cgroup.h"
-#include "gateway/launch/devices.h"
-#include "gateway/launch/etc.h"
-#include "gateway/launch/listeners.h"
-#include "gateway/launch/mounts.h"
-#include "gateway/launch/netns.h"
+#include "gateway/files/purge.h"
 #include "gateway/launch/plan.h"
 #include "gateway/launch/plan_parse.h"
-#include "gateway/launch/privs.h"
-#include "gateway/launch/redirect.h"
+#include "gateway/launch/probe_host.h"
+#include "gateway/launch/probe_inside.h"
 #include "gateway/launch/report.h"
-#include "gateway/launch/syscalls.h"
 #include "gateway/launch/userns.h"
-#include "gateway/launch/view.h"
 #include "gateway/proc/fd.h"
 #include "gateway/proc/fdpass.h"
 #include "schema/json.h"
@@ -23,14 +16,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/landlock.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What a launch without anything special would do. */
@@ -62,237 +52,23 @@ struct probe {
 	bool needed;
 };
 
-/* ---- inside ---- */
-
-static int
-try_namespaces(const struct plan *plan, struct problem *reterr)
-{
-	(void)plan;
-	(void)reterr;
-	return STATUS_OK;
-}
-
-static int
-try_network(const struct plan *plan, struct problem *reterr)
-{
-	return netns_up(plan->nic, reterr);
-}
-
-static int
-try_redirect(const struct plan *plan, struct problem *reterr)
-{
-	int status = netns_up(plan->nic, reterr);
-
-	return status == STATUS_OK ? redirect_install(reterr) : status;
-}
-
-static int
-try_listeners(const struct plan *plan, struct problem *reterr)
-{
-	struct listeners listeners;
-	int status = netns_up(plan->nic, reterr);
-
-	if (status == STATUS_OK)
-		status = listeners_open(&listeners, reterr);
-	if (status == STATUS_OK)
-		listeners_done(&listeners);
-	return status;
-}
-
-/* Somewhere that is nobody's (RFC 5737, RFC 3849): does it come to us? */
-static int
-round_trip(int listener, const struct endpoint *to, struct problem *reterr)
-{
-	ON_SCOPE_EXIT(fd_done) int accepted = -1;
-	struct sockaddr_storage at;
-	socklen_t size = sizeof(at), length = endpoint_to_sockaddr(to, &at);
-	ON_SCOPE_EXIT(fd_done)
-	int fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct pollfd wait = { .fd = listener, .events = POLLIN };
-	struct endpoint seen = { 0 };
-
-	if (fd < 0 || connect(fd, (struct sockaddr *)&at, length) != 0)
-		return problem_errno(reterr, "a connection is not caught");
-	if (poll(&wait, 1, LIMIT_SIBLING_MS) == 1)
-		accepted = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-	if (accepted < 0 ||
-	    getsockname(accepted, (struct sockaddr *)&at, &size) != 0 ||
-	    endpoint_from_sockaddr((struct sockaddr *)&at, &seen) != STATUS_OK)
-		return problem_set(
-		    reterr, "a connection does not reach its listener");
-	if (!endpoint_equals(&seen, to))
-		return problem_set(
-		    reterr, "a connection does not tell where it meant to go");
-	return STATUS_OK;
-}
-
-static int
-try_round_trip(const struct plan *plan, struct problem *reterr)
-{
-	static const struct endpoint v4 = { { 4, { 198, 51, 100, 7 } }, 443 };
-	static const struct endpoint v6 = {
-		{ 16, { 0x20, 1, 0x0d, 0xb8, [15] = 7 } }, 8443
-	};
-	struct listeners listeners;
-	int status = try_redirect(plan, reterr);
-
-	if (status == STATUS_OK)
-		status = listeners_open(&listeners, reterr);
-	if (status != STATUS_OK)
-		return status;
-	status = round_trip(listeners.fds[HANDOFF_TCP4], &v4, reterr);
-	if (status == STATUS_OK)
-		status = round_trip(listeners.fds[HANDOFF_TCP6], &v6, reterr);
-	listeners_done(&listeners);
-	return status;
-}
-
-static int
-try_view(const struct plan *plan, struct problem *reterr)
-{
-	struct mounts mounts;
-	int status = mounts_begin(&mounts, reterr);
-
-	if (status != STATUS_OK)
-		return status;
-	status = view_build(&mounts, plan, reterr);
-	if (status == STATUS_OK)
-		status = devices_build(&mounts, reterr);
-	if (status == STATUS_OK)
-		status = etc_build(&mounts, plan, reterr);
-	if (status == STATUS_OK)
-		status = mounts_pivot(&mounts, reterr);
-	mounts_done(&mounts);
-	return status;
-}
-
-static int
-try_proc(const struct plan *plan, struct problem *reterr)
-{
-	struct mounts mounts;
-	int status = mounts_begin(&mounts, reterr);
-
-	if (status != STATUS_OK)
-		return status;
-	status = devices_proc(&mounts, plan->nested, reterr);
-	mounts_done(&mounts);
-	return status;
-}
-
-static int
-try_syscalls(const struct plan *plan, struct problem *reterr)
-{
-	ON_SCOPE_EXIT(fd_done) int fd = -1;
-	int status = privs_limit(plan, reterr);
-
-	if (status == STATUS_OK)
-		status = privs_drop(reterr);
-	if (status == STATUS_OK)
-		status = syscalls_filter(plan->nested, plan->ptrace, reterr);
-	if (status != STATUS_OK)
-		return status;
-	/* A family that no network namespace keeps in. */
-	fd = socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 && errno == EAFNOSUPPORT)
-		return STATUS_OK;
-	return problem_set(reterr, "the filter does not filter");
-}
-
-/* ---- as we are ---- */
-
-static int
-try_idmap(const struct plan *plan, struct problem *reterr)
-{
-	struct userns_ids ids = userns_ids();
-	ON_SCOPE_EXIT(fd_done) int tree = -1;
-	ON_SCOPE_EXIT(fd_done) int userns = -1;
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_IDMAP };
-	int status;
-
-	(void)plan;
-	/* Only root needs it: everybody else is who owns the workspace. */
-	if (!ids.switched)
-		return STATUS_OK;
-	status = mounts_copy(AT_FDCWD, "/", 0, &tree, reterr);
-	if (status == STATUS_OK)
-		status = userns_for_owner(0, 0, &ids, &userns, reterr);
-	if (status != STATUS_OK)
-		return status;
-	attr.userns_fd = (unsigned)userns;
-	if (mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0)
-		return STATUS_OK;
-	(void)problem_errno(reterr, "cannot map owners of files");
-	return problem_cure(reterr,
-	    "start exeat as an ordinary user, or put the workspace on ext4, "
-	    "xfs or btrfs");
-}
-
-static int
-try_landlock(const struct plan *plan, struct problem *reterr)
-{
-	long version = syscall(SYS_landlock_create_ruleset, NULL, 0,
-	    LANDLOCK_CREATE_RULESET_VERSION);
-
-	(void)plan;
-	if (version >= 1)
-		return STATUS_OK;
-	(void)problem_errno(reterr, "there is no Landlock");
-	return problem_cure(reterr,
-	    "start the kernel with lsm=landlock,... to confine Exeat's own "
-	    "processes further");
-}
-
-static int
-try_record(const struct plan *plan, struct problem *reterr)
-{
-	int listener = -1, status = privs_drop(reterr);
-
-	if (status == STATUS_OK)
-		status = syscalls_filter_told(
-		    plan->nested, plan->ptrace, &listener, reterr);
-	if (status == STATUS_REFUSED)
-		return problem_set(reterr,
-		    "programs are recorded by a sandbox around this one");
-	fd_done(&listener);
-	return status;
-}
-
-/* Which of them we may give; the rest has other means or none. */
-static int
-try_groups(const struct plan *plan, struct problem *reterr)
-{
-	static const enum cgroup_controller wanted[] = { CGROUP_MEMORY,
-		CGROUP_CPU, CGROUP_FREEZER };
-	struct cgroup cgroup;
-	bool all = true;
-
-	cgroup_make(plan->run, &cgroup);
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-		all = all && cgroup_has(&cgroup, wanted[i]);
-	cgroup_done(&cgroup);
-	if (all)
-		return STATUS_OK;
-	(void)problem_set(reterr,
-	    "no control groups are ours to give: memory is kept by looking, "
-	    "processors only as whole ones, and a pause by SIGSTOP");
-	return problem_cure(reterr,
-	    "systemd-run --user --scope -p Delegate=yes exeat run ..., or as "
-	    "root");
-}
-
 static const struct probe probes[] = {
-	{ "namespaces", try_namespaces, true, true },
-	{ "network", try_network, true, true },
-	{ "redirect", try_redirect, true, true },
-	{ "listeners", try_listeners, true, true },
-	{ "round trip", try_round_trip, true, true },
-	{ "view", try_view, true, true },
-	{ "proc", try_proc, true, true },
-	{ "syscalls", try_syscalls, true, true },
-	{ "owner map", try_idmap, false, false },
-	{ "landlock", try_landlock, false, false },
-	{ "exec record", try_record, true, false },
-	{ "control groups", try_groups, false, false },
+	{ "namespaces", probe_namespaces, true, true },
+	{ "network", probe_network, true, true },
+	{ "redirect", probe_redirect, true, true },
+	{ "listeners", probe_listeners, true, true },
+	{ "round trip", probe_round_trip, true, true },
+	{ "view", probe_view, true, true },
+	{ "proc", probe_proc, true, true },
+	{ "syscalls", probe_syscalls, true, true },
+	{ "overlay", probe_overlay, true, false },
+	{ "process descriptors", probe_pidfd, false, true },
+	{ "owner map", probe_idmap, false, false },
+	{ "landlock", probe_landlock, false, false },
+	{ "exec record", probe_record, true, false },
+	{ "control groups", probe_groups, false, false },
+	{ "disk", probe_disk, false, false },
+	{ "clock", probe_clock, false, false },
 };
 
 /* ---- running one ---- */
@@ -385,7 +161,7 @@ print(const struct probe *probe, enum probe_result result,
 {
 	const char *between = problem->cure[0] == '\0' ? "" : "; ";
 
-	if (result == PROBE_OK)
+	if (result == PROBE_OK && problem->text[0] == '\0')
 		(void)dprintf(out, "ok        %s\n", probe->name);
 	else
 		(void)dprintf(out, "%-9s %s: %s%s%s\n", result_names[result],
@@ -399,6 +175,8 @@ put(struct json *j, const struct probe *probe, enum probe_result result,
 	json_open(j, NULL, '{');
 	json_text(j, "probe", probe->name);
 	json_text(j, "result", result_names[result]);
+	if (result == PROBE_OK && problem->text[0] != '\0')
+		json_text(j, "note", problem->text);
 	if (result != PROBE_OK) {
 		json_text(j, "error", problem->text);
 		json_text(j, "cure", problem->cure);
@@ -406,30 +184,107 @@ put(struct json *j, const struct probe *probe, enum probe_result result,
 	json_close(j, '}');
 }
 
+/* ---- the folder ---- */
+
+/* Somewhere in place; the working directory from now on. */
+struct den {
+	int place;
+	char name[32];
+};
+
+static void
+den_done(struct den *den)
+{
+	if (den->place < 0)
+		return;
+	(void)!fchdir(den->place);
+	(void)!purge(den->place, den->name);
+	fd_done(&den->place);
+}
+
+/* As the folder of a run is made: the sandbox's user owns what is in it. */
+static bool
+den_fill(const struct den *den)
+{
+	static const char *const names[] = { PROBE_LOWER, PROBE_UPPER,
+		PROBE_WORK };
+	struct userns_ids ids = userns_ids();
+	ON_SCOPE_EXIT(fd_done) int folder = -1;
+	ON_SCOPE_EXIT(fd_done) int below = -1;
+
+	if (mkdirat(den->place, den->name, S_IRWXU) != 0)
+		return false;
+	folder =
+	    openat(den->place, den->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0 || fchdir(folder) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (mkdir(names[i], S_IRWXU) != 0)
+			return false;
+	below = open(PROBE_LOWER "/below", O_WRONLY | O_CREAT | O_CLOEXEC,
+	    S_IRUSR | S_IWUSR);
+	if (below < 0)
+		return false;
+	if (!ids.switched)
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (chown(names[i], ids.uid, ids.gid) != 0)
+			return false;
+	return fchown(folder, ids.uid, ids.gid) == 0 &&
+	       fchown(below, ids.uid, ids.gid) == 0;
+}
+
+static bool
+den_make(struct den *den, const char *place)
+{
+	int length =
+	    snprintf(den->name, sizeof(den->name), ".probe-%d", (int)getpid());
+
+	den->place = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Where nothing can be made, the steps are to see that. */
+	return den->place >= 0 && fchdir(den->place) == 0 && length >= 0 &&
+	       (size_t)length < sizeof(den->name) && den_fill(den);
+}
+
+/* ---- all of them ---- */
+
+static bool
+run_all(const struct plan *plan, struct json *j, bool as_json, int out)
+{
+	bool works = true;
+
+	json_open(j, NULL, '[');
+	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++) {
+		struct problem problem = { 0 };
+		enum probe_result result = try(&probes[i], plan, &problem);
+
+		works = works && result != PROBE_MISSING;
+		if (as_json)
+			put(j, &probes[i], result, &problem);
+		else
+			print(&probes[i], result, &problem, out);
+	}
+	json_close(j, ']');
+	return works;
+}
+
 bool
-probe_all(bool as_json, int out)
+probe_all(bool as_json, const char *place, int out)
 {
 	unsigned char text[16384];
 	struct cursor_writer writer = cursor_writer_of(text, sizeof(text));
 	struct json j = json_to(&writer);
+	struct den den = { .place = -1 };
 	struct plan plan;
-	bool works = true;
+	bool works;
 
 	if (plan_parse(probe_plan, sizeof(probe_plan) - 1, &plan, NULL) !=
 	    STATUS_OK)
 		return false;
-	json_open(&j, NULL, '[');
-	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++) {
-		struct problem problem = { 0 };
-		enum probe_result result = try(&probes[i], &plan, &problem);
-
-		works = works && result != PROBE_MISSING;
-		if (as_json)
-			put(&j, &probes[i], result, &problem);
-		else
-			print(&probes[i], result, &problem, out);
-	}
-	json_close(&j, ']');
+	/* The steps that need it tell that it is not there. */
+	(void)!den_make(&den, place);
+	works = run_all(&plan, &j, as_json, out);
+	den_done(&den);
 	cursor_put_u8(&writer, '\n');
 	plan_done(&plan);
 	if (as_json &&

@@ -11,7 +11,10 @@
 
 #include <stdbool.h>
 
-/* Prints one line a probe, or a JSON array; true when a launch can work. */
-bool probe_all(bool as_json, int out);
+/*
+ * Prints one line a probe, or a JSON array; true when a launch can work.
+ * place is the folder in which runs keep what they write.
+ */
+bool probe_all(bool as_json, const char *place, int out);
 
 #endif

@@ -93,17 +93,21 @@ userns_cure(struct problem *reterr)
 	if (knob("/proc/sys/user/max_user_namespaces") == 0)
 		return problem_cure(reterr,
 		    "user namespaces are switched off: set "
-		    "user.max_user_namespaces above 0 with sysctl");
+		    "user.max_user_namespaces above 0 with sysctl "
+		    "(userns.disabled)");
 	if (knob("/proc/sys/kernel/unprivileged_userns_clone") == 0)
 		return problem_cure(reterr,
-		    "set kernel.unprivileged_userns_clone to 1 with sysctl");
+		    "set kernel.unprivileged_userns_clone to 1 with sysctl "
+		    "(userns.disabled)");
 	if (knob("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") > 0)
 		return problem_cure(reterr,
 		    "AppArmor restricts user namespaces here: install the "
-		    "profile deploy/apparmor/exeat for exeat-launch");
+		    "profile deploy/apparmor/exeat for exeat-launch "
+		    "(userns.apparmor)");
 	return problem_cure(reterr,
 	    "in a container, allow clone with namespaces and mount in its "
-	    "seccomp and AppArmor profiles, or run exeat outside of it");
+	    "seccomp and AppArmor profiles, or run exeat outside of it "
+	    "(userns.disabled)");
 }
 
 int

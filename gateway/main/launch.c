@@ -37,7 +37,8 @@ enum {
 };
 
 static const char help[] =
-    "usage: exeat-launch [--probe [--json] | --trust [--json] | --version |\n"
+    "usage: exeat-launch [--probe [--json] [PLACE] | --trust [--json] | "
+    "--version |\n"
     "                     --help]\n"
     "\n"
     "Makes the sandbox of one run.  It is started by \"exeat run\", which "
@@ -170,6 +171,17 @@ launch(void)
 	return outcome.code;
 }
 
+/* [--json] [PLACE]; without one, where anybody may write. */
+static int
+probe(int argc, char **argv)
+{
+	bool as_json = argc > 0 && strcmp(argv[0], "--json") == 0;
+	const char *place =
+	    argc > (as_json ? 1 : 0) ? argv[as_json ? 1 : 0] : "/var/tmp";
+
+	return probe_all(as_json, place, STDOUT_FILENO) ? 0 : 1;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -179,10 +191,7 @@ main(int argc, char **argv)
 	if (argc == 1)
 		return launch();
 	if (argc >= 2 && strcmp(argv[1], "--probe") == 0)
-		return probe_all(argc == 3 && strcmp(argv[2], "--json") == 0,
-			   STDOUT_FILENO)
-			   ? 0
-			   : 1;
+		return probe(argc - 2, argv + 2);
 	if (argc >= 2 && strcmp(argv[1], "--trust") == 0)
 		return trusted_print(
 			   argc == 3 && strcmp(argv[2], "--json") == 0)

@@ -1,7 +1,7 @@
 /*
  * deny_call - runs a program that may not make one system call.
  *
- * usage: deny_call NUMBER PROGRAM
+ * usage: deny_call NUMBER PROGRAM [ARGUMENTS...]
  *
  * The call answers EPERM.  With this each step of a launch is made to fail as
  * a hardened machine would make it fail.
@@ -20,7 +20,6 @@
 int
 main(int argc, char **argv)
 {
-	char *arguments[] = { unconst("exeat-launch"), NULL };
 	struct cursor text;
 	uint64_t number;
 	struct sock_filter code[] = {
@@ -32,7 +31,7 @@ main(int argc, char **argv)
 	};
 	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
 
-	if (argc != 3)
+	if (argc < 3)
 		return 99;
 	text = cursor_of_text(argv[1]);
 	if (!cursor_decimal(&text, UINT32_MAX, &number))
@@ -41,7 +40,7 @@ main(int argc, char **argv)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
 		return 99;
-	(void)execve(argv[2], arguments, environ);
+	(void)execve(argv[2], argv + 2, environ);
 	perror(argv[2]);
 	return 99;
 }
