@@ -86,6 +86,19 @@ mounts_copy(int fd, const char *source, uint64_t attributes, int *ret_tree,
 	return STATUS_OK;
 }
 
+/* Most are there: a try to make one that is costs more than to open it. */
+static int
+step_into(int directory, const char *name, mode_t mode)
+{
+	int fd = open_beneath(directory, name, O_DIRECTORY);
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	if (mkdirat(directory, name, mode) != 0 && errno != EEXIST)
+		return -1;
+	return open_beneath(directory, name, O_DIRECTORY);
+}
+
 /* Walks to the directory that holds the last part of at; makes the others. */
 static int
 walk(struct mounts *mounts, const char *at, int *ret_parent,
@@ -111,9 +124,7 @@ walk(struct mounts *mounts, const char *at, int *ret_parent,
 			*ret_parent = steal_fd(&directory);
 			return STATUS_OK;
 		}
-		if (mkdirat(directory, name, 0755) != 0 && errno != EEXIST)
-			return STATUS_SYSTEM;
-		next = open_beneath(directory, name, O_DIRECTORY);
+		next = step_into(directory, name, 0755);
 		if (next < 0)
 			return STATUS_SYSTEM;
 		(void)close(directory);
@@ -140,9 +151,7 @@ mounts_directory(struct mounts *mounts, const char *at, mode_t mode,
 
 	if (walk(mounts, at, &parent, name) != STATUS_OK)
 		return cannot_make(at, reterr);
-	if (mkdirat(parent, name, mode) != 0 && errno != EEXIST)
-		return cannot_make(at, reterr);
-	fd = open_beneath(parent, name, O_DIRECTORY);
+	fd = step_into(parent, name, mode);
 	if (fd < 0)
 		return cannot_make(at, reterr);
 	*ret_fd = fd;

@@ -13,30 +13,23 @@ enum {
 	DIGIT_NONE
 };
 
+/* From '+' to 'z'; a table, for there are two hundred thousand of them. */
+static const uint8_t meanings[] = { 62, DIGIT_NONE, DIGIT_NONE, DIGIT_NONE, 63,
+	52, 53, 54, 55, 56, 57, 58, 59, 60, 61, DIGIT_NONE, DIGIT_NONE,
+	DIGIT_NONE, DIGIT_PADDING, DIGIT_NONE, DIGIT_NONE, DIGIT_NONE, 0, 1, 2,
+	3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22,
+	23, 24, 25, DIGIT_NONE, DIGIT_NONE, DIGIT_NONE, DIGIT_NONE, DIGIT_NONE,
+	DIGIT_NONE, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40,
+	41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51 };
+
 static uint8_t
 digit_of(uint8_t byte)
 {
-	if (byte >= 'A' && byte <= 'Z')
-		return (uint8_t)(byte - 'A');
-	if (byte >= 'a' && byte <= 'z')
-		return (uint8_t)(byte - 'a' + 26);
-	if (byte >= '0' && byte <= '9')
-		return (uint8_t)(byte - '0' + 52);
-	switch (byte) {
-	case '+':
-		return 62;
-	case '/':
-		return 63;
-	case '=':
-		return DIGIT_PADDING;
-	case ' ':
-	case '\t':
-	case '\r':
-	case '\n':
-		return DIGIT_BLANK;
-	default:
-		return DIGIT_NONE;
-	}
+	if (byte >= '+' && byte <= 'z')
+		return meanings[byte - '+'];
+	return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n'
+		   ? DIGIT_BLANK
+		   : DIGIT_NONE;
 }
 
 /* Four digits, of which the last ones may be padding. */
