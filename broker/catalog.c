@@ -169,6 +169,30 @@ read_credential(
 	credential->config = mint->read == NULL ? NULL : mint->read(reading);
 }
 
+/* What a vault holds may be the secret of another kind. */
+static void
+find_origin(struct catalog *catalog, const struct report *report,
+    struct credential *credential)
+{
+	struct place all = { .key = "credentials" };
+	struct place one = { .above = &all, .key = credential->name };
+	struct place at = { .above = &one, .key = "source" };
+	const struct credential *origin;
+
+	if (credential->source.kind != SOURCE_CREDENTIAL)
+		return;
+	origin = catalog_find(catalog, credential->source.name);
+	if (origin != NULL && strcmp(origin->mint->kind, "vault") == 0 &&
+	    strcmp(credential->mint->kind, "vault") != 0) {
+		credential->origin = origin;
+		return;
+	}
+	report_add(report, &at,
+	    "name a credential of kind vault; one of kind vault needs a "
+	    "source of another form",
+	    "no secret comes from \"%.64s\"", credential->source.name);
+}
+
 /* ---- the file ---- */
 
 static void
@@ -198,6 +222,8 @@ read_credentials(struct catalog *catalog, const struct reading *top)
 		if (reading_object(&all, name, READING_REQUIRED, &at, &one))
 			read_credential(catalog, &one, name);
 	}
+	for (size_t i = 0; i < catalog->count; i++)
+		find_origin(catalog, top->report, &catalog->list[i]);
 }
 
 static void

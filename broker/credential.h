@@ -18,6 +18,8 @@ struct credential {
 	struct scope scope;
 	struct source source;
 	const struct secret *secret; /* borrows from the vault; NULL: none */
+	/* Whose grant is the secret, of SOURCE_CREDENTIAL; or NULL. */
+	const struct credential *origin;
 };
 
 #endif

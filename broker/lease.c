@@ -30,6 +30,11 @@ struct lease {
 	bool again; /* minting begins anew with the next tick */
 	bool leaving; /* what is minted still is given back, or dropped */
 	struct mint_work work;
+	/* While the work is on what the secret comes from; then with it. */
+	bool sourcing;
+	struct credential sourced;
+	struct secret *secret;
+	uint32_t secret_ms; /* its life */
 	struct grant fresh;
 	uint32_t errand;
 	int64_t deadline_ms;
@@ -61,10 +66,13 @@ leases_new(const struct mint_run *run, const struct lease_events *events)
 static void
 end_steps(struct lease *lease)
 {
-	if (lease->work.state != NULL &&
-	    lease->credential->mint->forget != NULL)
-		lease->credential->mint->forget(lease->work.state);
+	const struct credential *credential = lease->work.credential;
+
+	if (lease->work.state != NULL && credential->mint->forget != NULL)
+		credential->mint->forget(lease->work.state);
 	lease->work.state = NULL;
+	lease->sourced.secret = NULL;
+	secret_free(STEAL(lease->secret));
 }
 
 static void
@@ -147,7 +155,8 @@ install(struct leases *leases, struct lease *lease, struct lease_time now)
 			    jitter(life_ms);
 	tell_all(leases, lease, &lease->grant);
 	/* What costs no errand is not kept. */
-	if (lease->credential->mint->resume == NULL)
+	if (lease->credential->mint->resume == NULL &&
+	    lease->credential->origin == NULL)
 		drop(leases, lease);
 }
 
@@ -210,9 +219,46 @@ leave(struct leases *leases, struct lease *lease, struct lease_time now)
 			return;
 		}
 		lease->giving_back = true;
+		lease->work.credential = lease->credential;
 		lease->work.grant = &lease->grant;
 		lease->work.now_s = now.wall_s;
 	} while (!goes_on(leases, lease, mint->give_back(&lease->work), now));
+}
+
+/* What a vault's grant holds is the secret that a kind begins with. */
+static enum mint_step
+begin_sourced(struct lease *lease)
+{
+	const struct credential *credential = lease->credential;
+	struct problem problem = { .text = "" };
+	struct cursor value = secret_bytes(lease->fresh.fields[0].value);
+
+	/* As it would stand in a request; alone it is wanted here. */
+	(void)!cursor_literal(&value, "Bearer ");
+	lease->sourcing = false;
+	lease->secret = secret_new(value);
+	lease->secret_ms = lease->fresh.lease_ms;
+	grant_done(&lease->fresh);
+	lease->sourced = *credential;
+	lease->sourced.secret = lease->secret;
+	lease->work.credential = &lease->sourced;
+	if (lease->secret == NULL)
+		return mint_refuse(
+		    &lease->work, "no memory for %s", credential->name);
+	if (credential->mint->check != NULL &&
+	    credential->mint->check(&lease->sourced, &problem) != STATUS_OK)
+		return mint_refuse(&lease->work, "the secret of %s: %s",
+		    credential->name, problem.text);
+	return credential->mint->begin(&lease->work);
+}
+
+/* Nothing that was made of a secret is kept for longer than the secret. */
+static void
+bound_life(struct lease *lease)
+{
+	if (lease->credential->origin != NULL &&
+	    lease->fresh.lease_ms > lease->secret_ms)
+		lease->fresh.lease_ms = lease->secret_ms;
 }
 
 static void
@@ -221,6 +267,15 @@ go_on(struct leases *leases, struct lease *lease, enum mint_step step,
 {
 	if (goes_on(leases, lease, step, now))
 		return;
+	if (lease->sourcing && lease->leaving) {
+		/* It is nobody's but the vault's. */
+		step = MINT_REFUSED;
+	} else if (lease->sourcing && step == MINT_GRANTED) {
+		step = begin_sourced(lease);
+		if (goes_on(leases, lease, step, now))
+			return;
+	}
+	bound_life(lease);
 	if (!lease->giving_back && step != MINT_GRANTED)
 		grant_done(&lease->fresh);
 	if (lease->leaving)
@@ -234,13 +289,19 @@ go_on(struct leases *leases, struct lease *lease, enum mint_step step,
 static void
 begin(struct leases *leases, struct lease *lease, struct lease_time now)
 {
+	const struct credential *origin = lease->credential->origin;
+
 	lease->fresh = (struct grant){ .count = 0 };
-	lease->work = (struct mint_work){ .credential = lease->credential,
+	lease->sourcing = origin != NULL;
+	lease->work = (struct mint_work){
+		.credential = lease->sourcing ? origin : lease->credential,
 		.run = leases->run,
 		.question = &lease->key,
 		.now_s = now.wall_s,
-		.grant = &lease->fresh };
-	go_on(leases, lease, lease->credential->mint->begin(&lease->work), now);
+		.grant = &lease->fresh
+	};
+	go_on(leases, lease, lease->work.credential->mint->begin(&lease->work),
+	    now);
 }
 
 static void
@@ -350,7 +411,7 @@ leases_answer(struct leases *leases, const struct errand_answer *answer,
 		return STATUS_NOT_FOUND;
 	lease->work.now_s = now.wall_s;
 	go_on(leases, lease,
-	    lease->credential->mint->resume(&lease->work, answer), now);
+	    lease->work.credential->mint->resume(&lease->work, answer), now);
 	return STATUS_OK;
 }
 

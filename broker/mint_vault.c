@@ -214,7 +214,6 @@ resume_vault(struct mint_work *work, const struct errand_answer *answer)
 const struct mint mint_vault = {
 	.kind = "vault",
 	.has_source = true,
-	.has_hosts = true,
 	.keys = (const char *const[]){ "address", "mount", "role", "path",
 	    "field", "header", "ca", NULL },
 	.read = read_place,

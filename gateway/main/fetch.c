@@ -4,7 +4,8 @@
  * Started by `exeat run` with the broker's channel as descriptor 3.  In order:
  *   open     no dumps, no new privileges; read the machine's roots
  *   list     the broker names every endpoint there will ever be
- *   confine  it seals the list: from here on no file is opened
+ *   confine  it seals the list: from here on no file is opened, no program
+ *            run, and no socket made but those of the internet
  *   serve    one errand after another, until the broker is gone
  *
  * What is freed is overwritten, in libcurl and OpenSSL too: tokens pass
@@ -15,7 +16,7 @@
 #include "gateway/net/resolve.h"
 #include "gateway/net/textfile.h"
 #include "gateway/proc/channel.h"
-#include "gateway/proc/corefile.h"
+#include "gateway/proc/confine.h"
 #include "gateway/proc/log.h"
 #include "gateway/proc/loop.h"
 #include "schema/problem.h"
@@ -26,7 +27,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #define MACHINE_ROOTS "/etc/ssl/certs/ca-certificates.crt"
@@ -85,6 +85,7 @@ static void
 seal(struct fetch *fetch)
 {
 	static unsigned char packet[64];
+	struct problem problem = { .text = "" };
 	struct cursor_writer out =
 	    frame_begin(FRAME_ERRAND_READY, packet, sizeof(packet));
 
@@ -93,6 +94,10 @@ seal(struct fetch *fetch)
 		return;
 	}
 	endpoints_seal(&fetch->endpoints);
+	if (confine_enter(CONFINE_FETCH, -1, &problem) != STATUS_OK) {
+		end(fetch, problem.text);
+		return;
+	}
 	if (channel_send(fetch->channel, &out, NULL, 0) != STATUS_OK)
 		end(fetch, "the broker takes no answers");
 }
@@ -181,14 +186,13 @@ begin(struct fetch *fetch, struct problem *reterr)
 }
 
 static bool
-confine(void)
+prepare(struct problem *reterr)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
 	/* A sanitizer brings an allocator that does so by itself. */
 	(void)mallopt(M_PERTURB, OVERWRITE_WITH);
-	return corefile_forbid() == STATUS_OK &&
-	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	return confine_private(reterr) == STATUS_OK &&
 	       sigaction(SIGPIPE, &ignore, NULL) == 0 &&
 	       sigaction(SIGINT, &ignore, NULL) == 0 &&
 	       sigaction(SIGHUP, &ignore, NULL) == 0 &&
@@ -209,7 +213,7 @@ main(int argc, char **argv)
 			  "hand");
 		return EXIT_FAILURE;
 	}
-	if (!confine()) {
+	if (!prepare(&problem)) {
 		log_error("cannot give up what exeat-fetch must not have");
 		return EXIT_FAILURE;
 	}

@@ -157,6 +157,7 @@ static const struct program {
 } programs[] = {
 	[CONFINE_BROKER] = { .count = 0 },
 	[CONFINE_GATEWAY] = { LIST(gateway), .network = true },
+	[CONFINE_FETCH] = { LIST(gateway), .network = true },
 	[CONFINE_LOOKOUT] = { LIST(lookout), .reads = true },
 };
 

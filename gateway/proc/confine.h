@@ -19,6 +19,7 @@
 enum confine_program {
 	CONFINE_BROKER,
 	CONFINE_GATEWAY, /* keeps sockets of the internet, and makes more */
+	CONFINE_FETCH, /* likewise, with libcurl in it */
 	CONFINE_LOOKOUT, /* reads files anywhere, and changes none */
 	CONFINE_PROGRAM_COUNT
 };

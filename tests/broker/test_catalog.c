@@ -26,6 +26,12 @@ static const struct fault {
 	    "\"a b\" is no name of a credential", 1, 39 },
 	{ "{\"version\": 1, \"credentials\": {\"a\": {}}}",
 	    "\"kind\" is missing here", 1, 37 },
+	{ "{\"version\": 1, \"credentials\": {\"a\": {\"kind\": \"bearer\","
+	  " \"hosts\": [\"a.example\"], \"source\": {\"vault\": \"b\"}}}}",
+	    "no secret comes from \"b\"", 1, 90 },
+	{ "{\"version\": 1, \"credentials\": {\"a\": {\"kind\": \"bearer\","
+	  " \"hosts\": [\"a.example\"], \"source\": {\"vault\": \"a\"}}}}",
+	    "no secret comes from \"a\"", 1, 90 },
 	{ "{\"version\": 1, \"credentials\": {\"a\": {\"kind\": \"magic\"}}}",
 	    "\"magic\" is no kind of credential", 1, 46 },
 	{ "{\"version\": 1, \"credentials\": {\"a\": {\"kind\": \"bearer\",\n"

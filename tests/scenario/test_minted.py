@@ -268,20 +268,20 @@ class Minted(Lender):
 
     # ---- and what becomes of them ----
 
-    def run_kinds(self, script="", *rules, hosts=("api.test",)):
+    def run_kinds(self, script="", hosts=("api.test",), more={}):
         api = self.origin()
         for credential in self.kinds.values():
             credential["hosts"] = ["%s:%d" % (host, api.port)
                                    for host in hosts]
-        rules = [*({**self.rule(name, "api.test", api, path=["/" + name],
-                                credential=name), "host": list(hosts)}
-                   for name in self.kinds), *rules]
+        rules = [{**self.rule(name, "api.test", api, path=["/" + name],
+                              credential=name), "host": list(hosts)}
+                 for name in self.kinds]
         code, out, err = self.run_box(
             rules, "python3", "-I", "-c", self.prelude() +
             "for name in words[1:]:\n"
             "    print(fetch('https://api.test:%s/%s' % (words[0], name),"
             " headers={'Authorization': 'Bearer mine'}))\n" + script,
-            str(api.port), *self.kinds, options=self.credentials(self.kinds))
+            str(api.port), *self.kinds, options=self.credentials({**self.kinds, **more}))
         self.assertEqual(code, 0, err)
         return api, out
 
@@ -363,6 +363,34 @@ class Minted(Lender):
         self.assertEqual([said for _, _, _, said in served.heard],
                          [b"", b"hello"], out)
         self.assertEqual(len(self.issuer.asked), 1)
+
+    def test_what_a_vault_holds_is_the_secret_of_another_kind(self):
+        def token(asked):
+            assert asked.head["authorization"] == "Basic " + \
+                base64.b64encode(b"exeat:swordfish").decode()
+            return 200, {"access_token": "of-the-vault", "expires_in": 600,
+                         "token_type": "Bearer"}
+        self.add_vault()
+        vault = self.kinds.pop("vault")
+        self.issuer.page("POST", "/from", token)
+        basic = b"Basic " + base64.b64encode(b"me:swordfish")
+        for name, expected, more in (
+                ("plain", basic, {"kind": "basic", "user": "me"}),
+                ("minted", b"Bearer of-the-vault", {
+                    "kind": "oauth2_client", "client_id": "exeat",
+                    "ca": self.ca, "token_url": self.issuer.url + "/from"})):
+            self.credential(name, expected, **more)
+            self.kinds[name]["source"] = {"vault": "vault"}
+        del self.kinds["plain"]["ca"], vault["hosts"]
+        api, out = self.run_kinds(
+            "print(fetch('https://api.test:%s/plain' % words[0]))\n",
+            more={"vault": vault})
+        self.assertEqual(out.count("(200, 'hello\\n')"), 3, out)
+        self.assertEqual([field(head, "authorization") for head in api.heard],
+                         [[basic], [b"Bearer of-the-vault"], [basic]])
+        # One question a lease; and what was let in was let out again.
+        self.assertEqual((self.logins, self.left), (2, ["hvs.1", "hvs.2"]))
+        self.assertNotIn("swordfish", str(self.rows()))
 
     def test_what_an_issuer_refuses_goes_nowhere(self):
         # A22

@@ -249,6 +249,17 @@ class Errands(unittest.TestCase):
         fetch = self.fetch("/token", host="127.0.0.1")
         self.assertEqual(fetch.ask(0)[:2], (ANSWERED, 200))
 
+    def test_with_its_list_sealed_it_is_confined(self):
+        with open(os.path.join(BUILD, "exeat-fetch"), "rb") as program:
+            if b"__asan_init" in program.read():
+                self.skipTest("a sanitizer calls what it likes")
+        fetch = Fetch(["https://localhost:1/"])
+        with open("/proc/%d/status" % fetch.child.pid) as source:
+            said = dict(line.rstrip("\n").split(":\t", 1)
+                        for line in source if ":\t" in line)
+        self.assertEqual((said["NoNewPrivs"], said["Seccomp"]), ("1", "2"))
+        fetch.close()
+
     def test_a_redirect_is_not_followed(self):
         fetch = self.fetch("/redirect")
         before = len(self.server.heard)

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -28,19 +29,25 @@ typedef int attempt(void);
 
 /* Confines a child as a program of ours and lets it try something. */
 static int
-confined_as(enum confine_program program, attempt *try)
+confined_in(enum confine_program program, int folder, attempt *try)
 {
 	int status;
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		if (confine_enter(program, -1, NULL) != STATUS_OK)
+		if (confine_enter(program, folder, NULL) != STATUS_OK)
 			_exit(CONFINED_NOT);
 		_exit(try());
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
 				   : WEXITSTATUS(status);
+}
+
+static int
+confined_as(enum confine_program program, attempt *try)
+{
+	return confined_in(program, -1, try);
 }
 
 static int
@@ -225,20 +232,80 @@ who_looks_for_programs_reads_and_changes_nothing(void **state)
 }
 
 static void
+assert_internet_alone(enum confine_program who)
+{
+	assert_int_equal(confined_as(who, inet), WENT_WELL);
+	assert_int_equal(confined_as(who, inet6), WENT_WELL);
+	assert_int_equal(confined_as(who, packets), EPERM);
+	assert_int_equal(confined_as(who, any_other_family), EPERM);
+	assert_int_equal(confined_as(who, read_file), EPERM);
+	assert_int_equal(confined_as(who, write_file), EPERM);
+	assert_int_equal(confined_as(who, run_memory), EPERM);
+	assert_int_equal(confined_as(who, fork_again), EPERM);
+	assert_int_equal(confined_as(who, program), 128 + SIGSYS);
+	assert_int_equal(confined_as(who, trace), 128 + SIGSYS);
+}
+
+static void
 a_gateway_keeps_the_internet_and_nothing_else(void **state)
 {
 	(void)state;
 	if (is_sanitized())
 		skip();
-	assert_int_equal(confined_as(CONFINE_GATEWAY, inet), WENT_WELL);
-	assert_int_equal(confined_as(CONFINE_GATEWAY, inet6), WENT_WELL);
-	assert_int_equal(confined_as(CONFINE_GATEWAY, packets), EPERM);
-	assert_int_equal(confined_as(CONFINE_GATEWAY, any_other_family), EPERM);
-	assert_int_equal(confined_as(CONFINE_GATEWAY, read_file), EPERM);
-	assert_int_equal(confined_as(CONFINE_GATEWAY, write_file), EPERM);
-	assert_int_equal(confined_as(CONFINE_GATEWAY, run_memory), EPERM);
-	assert_int_equal(confined_as(CONFINE_GATEWAY, program), 128 + SIGSYS);
-	assert_int_equal(confined_as(CONFINE_GATEWAY, trace), 128 + SIGSYS);
+	assert_internet_alone(CONFINE_GATEWAY);
+	assert_internet_alone(CONFINE_FETCH);
+}
+
+static char kept[] = "/tmp/exeat-confined-XXXXXX";
+static int folder_fd;
+
+/* As what is kept there is replaced. */
+static int
+replace_in_folder(void)
+{
+	int fd = openat(
+	    folder_fd, "new", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0 || write(fd, "text", 4) != 4 || fsync(fd) != 0 ||
+	    close(fd) != 0 ||
+	    renameat(folder_fd, "new", folder_fd, "kept") != 0 ||
+	    fsync(folder_fd) != 0 || unlinkat(folder_fd, "kept", 0) != 0)
+		return errno;
+	return WENT_WELL;
+}
+
+static int
+climb_out_of_folder(void)
+{
+	int fd = openat(folder_fd, "../../etc/passwd", O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? errno : 0;
+}
+
+static void
+a_broker_with_a_folder_handles_files_in_there_alone(void **state)
+{
+	static attempt *const others[] = { read_file, write_file,
+		climb_out_of_folder };
+
+	(void)state;
+	if (is_sanitized())
+		skip();
+	assert_non_null(mkdtemp(kept));
+	folder_fd = open(kept, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(folder_fd >= 0);
+	assert_int_equal(
+	    confined_in(CONFINE_BROKER, folder_fd, replace_in_folder),
+	    WENT_WELL);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_int_equal(
+		    confined_in(CONFINE_BROKER, folder_fd, others[i]), EACCES);
+	assert_int_equal(
+	    confined_in(CONFINE_BROKER, folder_fd, make_folder), EPERM);
+	assert_int_equal(
+	    confined_in(CONFINE_BROKER, folder_fd, inet), 128 + SIGSYS);
+	assert_int_equal(close(folder_fd), 0);
+	assert_int_equal(rmdir(kept), 0);
 }
 
 int
@@ -251,6 +318,8 @@ main(void)
 		cmocka_unit_test(
 		    who_looks_for_programs_reads_and_changes_nothing),
 		cmocka_unit_test(a_gateway_keeps_the_internet_and_nothing_else),
+		cmocka_unit_test(
+		    a_broker_with_a_folder_handles_files_in_there_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
