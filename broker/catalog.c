@@ -123,11 +123,40 @@ read_source(const struct reading *reading, struct credential *credential)
 		(void)!source_parse(reading, &credential->source);
 }
 
+/* Where it may stand besides the place that the kind has for it. */
+static void
+read_stead(const struct reading *reading, struct credential *credential)
+{
+	static const char *const words[] = { "path", "query", "body" };
+	json_t *list = reading_texts(reading, "in", READING_OPTIONAL, 8);
+	struct place all = { .above = reading->place, .key = "in" };
+	size_t i, used = 0;
+	json_t *item;
+
+	json_array_foreach(list, i, item)
+	{
+		struct place at = { .above = &all, .index = i };
+		const char *word = json_string_value(item);
+		size_t which = 0;
+
+		while (which < 3 && strcmp(words[which], word) != 0)
+			which++;
+		if (which == 3 ||
+		    strchr(credential->stead, words[which][0]) != NULL) {
+			report_add(reading->report, &at,
+			    "write \"path\", \"query\" or \"body\", each once",
+			    "no placeholder stands in \"%.20s\"", word);
+			return;
+		}
+		credential->stead[used++] = words[which][0];
+	}
+}
+
 /* It is the command that makes it; here it is only looked at. */
 static void
-read_placeholder(const struct reading *reading)
+read_placeholder(const struct reading *reading, struct credential *credential)
 {
-	static const char *const keys[] = { "env", "secret_env", "shape",
+	static const char *const keys[] = { "env", "secret_env", "shape", "in",
 		NULL };
 	struct place place;
 	struct reading inner;
@@ -141,6 +170,7 @@ read_placeholder(const struct reading *reading)
 	(void)!reading_text(
 	    &inner, "secret_env", READING_OPTIONAL, LIMIT_VARIABLE_NAME);
 	(void)!reading_text(&inner, "shape", READING_OPTIONAL, 32);
+	read_stead(&inner, credential);
 }
 
 static void
@@ -165,7 +195,7 @@ read_credential(
 	reading_known(reading, entry_keys, mint->keys);
 	read_hosts(reading, credential);
 	read_source(reading, credential);
-	read_placeholder(reading);
+	read_placeholder(reading, credential);
 	credential->config = mint->read == NULL ? NULL : mint->read(reading);
 }
 

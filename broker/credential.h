@@ -16,6 +16,7 @@ struct credential {
 	const struct mint *mint;
 	void *config; /* the kind's own; owned through mint->free */
 	struct scope scope;
+	char stead[4]; /* of "pqb": where it replaces its placeholder */
 	struct source source;
 	const struct secret *secret; /* borrows from the vault; NULL: none */
 	/* Whose grant is the secret, of SOURCE_CREDENTIAL; or NULL. */

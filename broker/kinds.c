@@ -17,6 +17,7 @@ static const struct mint *const kinds[] = {
 	&mint_basic,
 	&mint_header,
 	&mint_query,
+	&mint_placeholder,
 	&mint_oauth2_client,
 	&mint_oauth2_refresh,
 	&mint_token_exchange,

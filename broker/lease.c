@@ -225,6 +225,44 @@ leave(struct leases *leases, struct lease *lease, struct lease_time now)
 	} while (!goes_on(leases, lease, mint->give_back(&lease->work), now));
 }
 
+/*
+ * What replaces a placeholder: the secret of a kind that sends it as it is,
+ * and else the token, behind the word for it.
+ */
+static struct cursor
+stead_value(const struct lease *lease)
+{
+	const struct credential *credential = lease->work.credential;
+	struct cursor value = cursor_of(NULL, 0);
+
+	if (credential->mint->resume == NULL)
+		return secret_bytes(credential->secret);
+	if (lease->fresh.count > 0 &&
+	    lease->fresh.fields[0].place == GRANT_HEADER)
+		value = secret_bytes(lease->fresh.fields[0].value);
+	(void)!cursor_literal(&value, "Bearer ");
+	return value;
+}
+
+/* The last step of a mint: it is added where the owner says so. */
+static enum mint_step
+with_stead(struct lease *lease, enum mint_step step)
+{
+	const struct credential *credential = lease->work.credential;
+	struct cursor value;
+
+	if (step != MINT_GRANTED || lease->sourcing || lease->giving_back ||
+	    credential->stead[0] == '\0')
+		return step;
+	value = stead_value(lease);
+	if (value.left > 0 &&
+	    grant_add(&lease->fresh, GRANT_STEAD, credential->stead,
+		secret_new(value)) == STATUS_OK)
+		return MINT_GRANTED;
+	return mint_refuse(&lease->work,
+	    "%s cannot stand in its placeholder's stead", credential->name);
+}
+
 /* What a vault's grant holds is the secret that a kind begins with. */
 static enum mint_step
 begin_sourced(struct lease *lease)
@@ -249,7 +287,7 @@ begin_sourced(struct lease *lease)
 	    credential->mint->check(&lease->sourced, &problem) != STATUS_OK)
 		return mint_refuse(&lease->work, "the secret of %s: %s",
 		    credential->name, problem.text);
-	return credential->mint->begin(&lease->work);
+	return with_stead(lease, credential->mint->begin(&lease->work));
 }
 
 /* Nothing that was made of a secret is kept for longer than the secret. */
@@ -300,7 +338,9 @@ begin(struct leases *leases, struct lease *lease, struct lease_time now)
 		.now_s = now.wall_s,
 		.grant = &lease->fresh
 	};
-	go_on(leases, lease, lease->work.credential->mint->begin(&lease->work),
+	go_on(leases, lease,
+	    with_stead(
+		lease, lease->work.credential->mint->begin(&lease->work)),
 	    now);
 }
 
@@ -411,7 +451,9 @@ leases_answer(struct leases *leases, const struct errand_answer *answer,
 		return STATUS_NOT_FOUND;
 	lease->work.now_s = now.wall_s;
 	go_on(leases, lease,
-	    lease->work.credential->mint->resume(&lease->work, answer), now);
+	    with_stead(lease,
+		lease->work.credential->mint->resume(&lease->work, answer)),
+	    now);
 	return STATUS_OK;
 }
 

@@ -279,3 +279,36 @@ const struct mint mint_query = {
 	.check = check_text,
 	.begin = begin_query,
 };
+
+/* ---- nowhere but in the stead of its placeholder ---- */
+
+static void *
+read_nothing(const struct reading *reading)
+{
+	json_t *placeholder =
+	    reading_value(reading, "placeholder", READING_REQUIRED);
+
+	if (json_is_object(placeholder) &&
+	    json_object_get(placeholder, "in") == NULL)
+		reading_blame(reading, "placeholder", "add \"in\": [\"body\"]",
+		    "nothing says where the placeholder stands");
+	return NULL;
+}
+
+/* All there is to it is added where a placeholder is. */
+static enum mint_step
+begin_placeholder(struct mint_work *work)
+{
+	work->grant->lease_ms = STATIC_LEASE_MS;
+	return MINT_GRANTED;
+}
+
+const struct mint mint_placeholder = {
+	.kind = "placeholder",
+	.has_source = true,
+	.has_hosts = true,
+	.keys = (const char *const[]){ NULL },
+	.read = read_nothing,
+	.check = check_text,
+	.begin = begin_placeholder,
+};

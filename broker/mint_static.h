@@ -15,5 +15,6 @@ extern const struct mint mint_bearer;
 extern const struct mint mint_basic;
 extern const struct mint mint_header;
 extern const struct mint mint_query;
+extern const struct mint mint_placeholder;
 
 #endif

@@ -17,7 +17,8 @@ grant_done(struct grant *grant)
 bool
 grant_place_is_sent(enum grant_place place)
 {
-	return place == GRANT_HEADER || place == GRANT_QUERY;
+	return place == GRANT_HEADER || place == GRANT_QUERY ||
+	       place == GRANT_STEAD;
 }
 
 static int

@@ -33,6 +33,9 @@ enum grant_place {
 	GRANT_QUERY, /* key to value, in the same way */
 	GRANT_SIGNING, /* a key to sign with, never sent: see the kind */
 	GRANT_CERTIFICATE, /* PEM with its key: who we are under TLS */
+	/* In a placeholder's stead, where the name says: letters of "pqb",
+	 * path, query, body. */
+	GRANT_STEAD,
 	GRANT_PLACE_COUNT
 };
 

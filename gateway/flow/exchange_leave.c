@@ -47,6 +47,7 @@ send_request(struct exchange *exchange, const struct leg_request *request)
 	if (lent || !lures_are_none(order.lures)) {
 		fault = passage_begin(&exchange->passage, &order, &room);
 		with.head = &room.head;
+		with.path = room.path_text;
 	}
 	if (fault.reason == REASON_NONE && !client->ops->request(client, &with))
 		fault.reason = REASON_MALFORMED;

@@ -77,6 +77,17 @@ charge(struct exchange *exchange, enum quota_kind kind, size_t bytes)
 
 /* ---- a body, piece by piece ---- */
 
+static void
+refuse_leak(struct exchange *exchange, const char *credential)
+{
+	struct passage_fault fault = { .reason = REASON_PLACEHOLDER_LEAK,
+		.words = "a placeholder was sent where its credential does "
+			 "not go",
+		.credential = credential };
+
+	exchange_refuse_passage(exchange, &fault);
+}
+
 /* A body that cannot be passed on is broken off. */
 static void
 break_off(struct exchange *exchange, const struct leg *from)
@@ -84,11 +95,13 @@ break_off(struct exchange *exchange, const struct leg *from)
 	struct passage_fault fault = { .reason = REASON_MALFORMED,
 		.words = "a chunk of its body is not signed as it must be" };
 
-	if (from == exchange->server)
-		exchange_refuse_passage(exchange, &fault);
-	else
+	if (from != exchange->server)
 		exchange_finish(
 		    exchange, REASON_UPSTREAM_MALFORMED, LEG_RESET, LEG_RESET);
+	else if (exchange->passage.leaked != NULL)
+		refuse_leak(exchange, exchange->passage.leaked);
+	else
+		exchange_refuse_passage(exchange, &fault);
 }
 
 void
@@ -105,19 +118,12 @@ exchange_relay_body(
 		leaked = passage_see(&exchange->passage, bytes);
 	else
 		passage_look(&exchange->passage, bytes);
-	if (leaked != NULL) {
-		struct passage_fault fault = { .reason =
-						   REASON_PLACEHOLDER_LEAK,
-			.words = "a placeholder was sent where its credential "
-				 "does not go",
-			.credential = leaked };
-
-		exchange_refuse_passage(exchange, &fault);
-	} else if (!refit_is_set(refit)) {
+	if (leaked != NULL)
+		refuse_leak(exchange, leaked);
+	else if (!refit_is_set(refit))
 		to->ops->body(to, bytes);
-	} else if (refit_take(refit, to, bytes) != STATUS_OK) {
+	else if (refit_take(refit, to, bytes) != STATUS_OK)
 		break_off(exchange, from);
-	}
 }
 
 /* All of a body has been given to the leg. */

@@ -142,6 +142,7 @@ inject_request(const struct request *head, const struct grant *grant,
 			    queried ? STATUS_FULL : set_query(field, room, ret);
 			queried = true;
 			break;
+		case GRANT_STEAD:
 		case GRANT_CERTIFICATE:
 			/* The connection has presented it. */
 			break;

@@ -4,6 +4,7 @@
 #include "gateway/flow/program.h"
 #include "gateway/proc/clock.h"
 #include "gateway/run/budget.h"
+#include "gateway/run/lures.h"
 #include "gateway/run/run.h"
 #include "policy/rule.h"
 #include "policy/stack.h"
@@ -82,6 +83,22 @@ names_agree(const struct flow *flow)
 	    !hostname_is_set(&flow->hello.sni))
 		return true;
 	return hostname_equals(&flow->hello.sni, &flow->host);
+}
+
+/* A placeholder in it would leave the machine, whoever it agrees with. */
+static bool
+name_is_wrong(const struct flow *flow, enum reason *ret)
+{
+	const struct hostname *name = &flow->hello.sni;
+
+	if (flow->protocol == SNIFF_TLS && hostname_is_set(name) &&
+	    lures_find_in_name(
+		flow->plane->run->lures, cursor_of_text(name->text)) != NULL) {
+		*ret = REASON_PLACEHOLDER_LEAK;
+		return true;
+	}
+	*ret = REASON_SNI_MISMATCH;
+	return !names_agree(flow);
 }
 
 /* Whether what was allowed is passed on without being looked into. */
@@ -251,6 +268,7 @@ judge_enter(struct flow *flow)
 {
 	struct facts facts = judge_facts(flow);
 	struct verdict verdict;
+	enum reason reason;
 
 	if (flow_is_condemned(flow)) {
 		flow_refuse(flow, flow->reason);
@@ -264,8 +282,8 @@ judge_enter(struct flow *flow)
 		flow_enter(flow, FLOW_PROXYING);
 		return;
 	}
-	if (flow->sniffed && !names_agree(flow)) {
-		flow_refuse(flow, REASON_SNI_MISMATCH);
+	if (flow->sniffed && name_is_wrong(flow, &reason)) {
+		flow_refuse(flow, reason);
 		return;
 	}
 	stack_decide(flow->plane->run->stack, &facts, &verdict);

@@ -3,6 +3,7 @@
 #include "gateway/flow/echo.h"
 #include "gateway/flow/lure.h"
 #include "gateway/flow/sigv4.h"
+#include "gateway/flow/stead.h"
 #include "gateway/run/lures.h"
 #include "schema/status.h"
 
@@ -15,6 +16,7 @@ passage_done(struct passage *passage)
 	refit_done(&passage->back);
 	sigv4_free(passage->sigv4);
 	lure_watch_free(passage->watch);
+	stead_free(passage->stead);
 	echo_free(passage->echo);
 	*passage = (struct passage){ .sigv4 = NULL };
 }
@@ -40,6 +42,29 @@ has_no_more(const void *arg)
 	(void)arg;
 	return false;
 }
+
+/* What is still in there when keys stand in their places goes nowhere. */
+static int
+take_steaded(void *arg, struct cursor bytes, bool last, struct outbox *out)
+{
+	struct passage *passage = arg;
+	size_t before = outbox_bytes(out).left;
+	int status = stead_body(passage->stead, bytes, last, out);
+	struct cursor left = outbox_bytes(out), passed;
+	const struct order_lure *found;
+
+	if (status != STATUS_OK || !cursor_take(&left, before, &passed))
+		return status;
+	found = passage->watch == NULL ? NULL
+				       : lure_watch_see(passage->watch, left);
+	if (found == NULL)
+		return STATUS_OK;
+	passage->leaked = found->credential;
+	return STATUS_REFUSED;
+}
+
+static const struct refit_ops steaded_ops = { .take = take_steaded,
+	.has_more = has_no_more };
 
 static const struct refit_ops signed_ops = { .take = take_signed,
 	.has_more = has_no_more };
@@ -85,6 +110,30 @@ expect_echo(struct passage *passage, const struct passage_order *order,
 	return fault_of(REASON_NONE, "");
 }
 
+/* Placeholders in path, query and body, where the owner says so. */
+static int
+place_in_stead(struct passage *passage, const struct passage_order *order,
+    struct passage_room *room)
+{
+	struct cursor_writer path =
+	    cursor_writer_of(room->path, sizeof(room->path));
+	struct cursor_writer query =
+	    cursor_writer_of(room->query, sizeof(room->query));
+	int status = stead_new(order->grant, order->lures,
+	    order->rule->credential, &passage->stead);
+
+	if (status != STATUS_OK || passage->stead == NULL)
+		return status;
+	status = stead_path(passage->stead, &room->path_text, &path);
+	if (status == STATUS_OK)
+		status = stead_query(passage->stead, &room->head.query, &query);
+	if (status == STATUS_OK &&
+	    stead_begin_body(passage->stead, &room->head))
+		passage->there =
+		    (struct refit){ .ops = &steaded_ops, .arg = passage };
+	return status;
+}
+
 static struct passage_fault
 place_credential(struct passage *passage, const struct passage_order *order,
     struct passage_room *room)
@@ -95,6 +144,9 @@ place_credential(struct passage *passage, const struct passage_order *order,
 		&room->head) != STATUS_OK)
 		return fault_of(REASON_CREDENTIAL_UNAVAILABLE,
 		    "it does not fit into the request");
+	if (place_in_stead(passage, order, room) != STATUS_OK)
+		return fault_of(REASON_CREDENTIAL_UNAVAILABLE,
+		    "it does not fit in its placeholder's stead");
 	return expect_echo(passage, order, room);
 }
 
@@ -114,7 +166,7 @@ look_for_lures(struct passage *passage, const struct passage_order *order,
 	    "a placeholder was sent where its credential does not go");
 	bool upgrades = order->head->upgrade.left > 0;
 
-	found = lure_in_request(order->lures, &room->head, order->path);
+	found = lure_in_request(order->lures, &room->head, room->path_text);
 	if (found != NULL) {
 		fault.credential = found->credential;
 		return fault;
@@ -140,6 +192,7 @@ passage_begin(struct passage *passage, const struct passage_order *order,
 
 	passage_done(passage);
 	room->head = *order->head;
+	room->path_text = order->path;
 	if (order->grant != NULL)
 		fault = place_credential(passage, order, room);
 	if (fault.reason == REASON_NONE && !lures_are_none(order->lures))
@@ -154,7 +207,8 @@ passage_see(struct passage *passage, struct cursor bytes)
 {
 	const struct order_lure *found = NULL;
 
-	if (passage->watch != NULL)
+	/* One that is changed is looked at behind that. */
+	if (passage->watch != NULL && passage->there.ops != &steaded_ops)
 		found = lure_watch_see(passage->watch, bytes);
 	return found == NULL ? NULL : found->credential;
 }

@@ -19,11 +19,14 @@ struct lure_watch;
 struct lures;
 struct rule;
 struct sigv4;
+struct stead;
 
 struct passage {
 	const struct lures *lures; /* NULL: none to look for */
 	struct sigv4 *sigv4;
 	struct lure_watch *watch;
+	struct stead *stead;
+	const char *leaked; /* whose placeholder a changed body still has */
 	struct echo *echo;
 	struct refit there, back; /* the bodies, where they are changed */
 };
@@ -40,7 +43,9 @@ struct passage_order {
 /* What has to live until the head is written. */
 struct passage_room {
 	struct inject_room inject;
+	unsigned char path[LIMIT_HTTP_URI], query[LIMIT_HTTP_URI];
 	struct request head;
+	struct cursor path_text; /* in the stead of order->path */
 };
 
 /* Why a request cannot leave; words are for people. */
@@ -51,8 +56,8 @@ struct passage_fault {
 };
 
 /*
- * Makes room->head of order->head, as it may leave.  A passage that was begun
- * before begins anew.
+ * Makes room->head and its path of order's, as they may leave.  A passage that
+ * was begun before begins anew.
  */
 struct passage_fault passage_begin(struct passage *passage,
     const struct passage_order *order, struct passage_room *room) MUST_CHECK;

@@ -128,3 +128,18 @@ lures_signing(const struct lures *lures, const char *credential)
 			return &lures->list[i];
 	return NULL;
 }
+
+size_t
+lures_values(const struct lures *lures, const char *credential,
+    struct cursor ret[LIMIT_NEEDLES])
+{
+	size_t count = 0;
+
+	if (lures == NULL)
+		return 0;
+	for (size_t i = 0; i < lures->count; i++)
+		if (!lures->list[i].signs &&
+		    strcmp(lures->list[i].credential, credential) == 0)
+			ret[count++] = cursor_of_text(lures->list[i].value);
+	return count;
+}

@@ -42,6 +42,10 @@ const struct order_lure *lures_find_in_name(
 struct needle *lures_search(const struct lures *lures) MUST_CHECK;
 const struct order_lure *lures_at(const struct lures *lures, size_t which);
 
+/* Those of that credential that are sent; how many of LIMIT_NEEDLES. */
+size_t lures_values(const struct lures *lures, const char *credential,
+    struct cursor ret[LIMIT_NEEDLES]);
+
 /* The one of that credential that is a key to sign with, or NULL. */
 const struct order_lure *lures_signing(
     const struct lures *lures, const char *credential);
