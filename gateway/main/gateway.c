@@ -82,7 +82,8 @@ serve(int lookout, int broker)
 		.handoff = FD_HANDOFF,
 		.lookout = lookout,
 		.broker = broker };
-	struct loop *loop = loop_new();
+	/* The lookout was forked before there was a socket, and keeps none. */
+	struct loop *loop = loop_new_sole();
 	struct sink *sink = NULL;
 	struct parent *parent = NULL;
 	int code = EXIT_OURS;

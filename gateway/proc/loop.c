@@ -3,6 +3,7 @@
 #include "schema/status.h"
 
 #include <event2/event.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -45,15 +46,31 @@ on_turn(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-struct loop *
-loop_new(void)
+/* The base that is told of every change at once, or of a tick's together. */
+static struct event_base *
+base_new(bool together)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base = NULL;
+	int flag = together ? EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST : 0;
+
+	if (config == NULL)
+		return NULL;
+	if (event_config_set_flag(config, flag) == 0)
+		base = event_base_new_with_config(config);
+	event_config_free(config);
+	return base;
+}
+
+static struct loop *
+new_loop(bool together)
 {
 	struct loop *loop = calloc(1, sizeof(*loop));
 
 	if (loop == NULL)
 		return NULL;
 	loop->last = &loop->first;
-	loop->base = event_base_new();
+	loop->base = base_new(together);
 	if (loop->base == NULL ||
 	    event_base_priority_init(loop->base, PRIORITY_COUNT) != 0)
 		goto fail;
@@ -64,6 +81,18 @@ loop_new(void)
 fail:
 	loop_free(loop);
 	return NULL;
+}
+
+struct loop *
+loop_new(void)
+{
+	return new_loop(false);
+}
+
+struct loop *
+loop_new_sole(void)
+{
+	return new_loop(true);
 }
 
 void

@@ -18,6 +18,14 @@ typedef void loop_call(void *arg);
 
 /* NULL when there is no memory or no epoll. */
 struct loop *loop_new(void) MUST_CHECK;
+
+/*
+ * The same for many short connections: what is watched changes several times
+ * in a tick, and the kernel is told once, before it waits.  Only where no
+ * other process holds the sockets too: one that is closed within the tick
+ * would be watched for as long as somebody has it, and wake us without end.
+ */
+struct loop *loop_new_sole(void) MUST_CHECK;
 void loop_free(struct loop *loop);
 
 /* Borrows from loop; for event_new() and evdns. */

@@ -440,7 +440,7 @@ begin(void)
 	play.run.stack = stack;
 	assert(fdpass_pair(audit) == STATUS_OK);
 	play.writer = audit[0];
-	plane->loop = loop_new();
+	plane->loop = loop_new_sole();
 	plane->run = &play.run;
 	plane->sink = sink_new(plane->loop, audit[1]);
 	plane->buffers = pool_new(LIMIT_RELAY_BYTES, 4);

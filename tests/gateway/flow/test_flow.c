@@ -88,7 +88,7 @@ setup(void **state)
 	(void)state;
 	scene = calloc(1, sizeof(*scene));
 	assert_non_null(scene);
-	scene->loop = loop_new();
+	scene->loop = loop_new_sole();
 	scene->plane.loop = scene->loop;
 	scene->plane.run = &scene->run;
 	scene->plane.table = table_new(2);
