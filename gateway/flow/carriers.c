@@ -8,7 +8,11 @@
 #include "schema/limits.h"
 
 #include <event2/event.h>
+#include <malloc.h>
 #include <stdlib.h>
+
+/* So many idle connections are some memory: half a MiB. */
+#define MANY 32
 
 TAILQ_HEAD(carrier_list, carrier);
 
@@ -21,6 +25,7 @@ struct carriers {
 	size_t loose_count;
 	struct event *idle;
 	bool idle_waits;
+	struct loop_deferred trimming;
 };
 
 static void
@@ -36,14 +41,30 @@ wait_for_idle(struct carriers *carriers)
 	carriers->idle_waits = event_add(carriers->idle, &wait) == 0;
 }
 
-static void
+/* How many were dropped. */
+static size_t
 drop_older(struct carrier_list *list, int64_t since_us)
 {
 	struct carrier *carrier;
+	size_t count = 0;
 
 	while ((carrier = TAILQ_FIRST(list)) != NULL &&
-	       carrier->since_us <= since_us)
+	       carrier->since_us <= since_us) {
 		carriers_drop(carrier);
+		count++;
+	}
+	return count;
+}
+
+/*
+ * What they held lies between what idle clients hold, so the allocator keeps
+ * it.  Giving it back takes milliseconds, seldom, and when nobody waits.
+ */
+static void
+on_trimming(void *arg)
+{
+	(void)arg;
+	(void)malloc_trim(0);
 }
 
 static void
@@ -56,8 +77,11 @@ on_idle(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	carriers->idle_waits = false;
-	drop_older(&carriers->loose, limit);
-	drop_older(&carriers->held, limit);
+	/* They are freed at the end of the tick, and this is put off behind. */
+	if (drop_older(&carriers->loose, limit) +
+		drop_older(&carriers->held, limit) >=
+	    MANY)
+		loop_defer(carriers->plane->loop, &carriers->trimming);
 	wait_for_idle(carriers);
 }
 
@@ -70,6 +94,7 @@ carriers_new(struct plane *plane, const struct carriers_makers *makers)
 		return NULL;
 	carriers->plane = plane;
 	carriers->makers = makers;
+	carriers->trimming.call = on_trimming;
 	TAILQ_INIT(&carriers->all);
 	TAILQ_INIT(&carriers->loose);
 	TAILQ_INIT(&carriers->held);
@@ -92,6 +117,7 @@ carriers_free(struct carriers *carriers)
 	while ((carrier = TAILQ_FIRST(&carriers->all)) != NULL)
 		carriers_drop(carrier);
 	loop_settle(carriers->plane->loop);
+	loop_undefer(carriers->plane->loop, &carriers->trimming);
 	event_free(carriers->idle);
 	free(carriers);
 }

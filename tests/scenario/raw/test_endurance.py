@@ -9,11 +9,12 @@ way, 5,000 idle and 1,000 busy connections at once.
 import hashlib
 import os
 import sys
+import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import test_crowd
 from test_streams import MIB, Gateway, digest, pattern
-from world import Story, main, request
+from world import Story, main, request, until
 
 FULL = os.environ.get("EXEAT_FULL") == "1"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -153,6 +154,25 @@ class Many(Enduring, Story):
             self.clear_away(peers)
 
         self.waves(wave)
+
+
+    @unittest.skipUnless(FULL, "connections outside rest for half a minute")
+    def test_what_idle_connections_took_is_given_back(self):
+        if self.process.is_sanitized():
+            self.skipTest("AddressSanitizer keeps what is freed")
+        before = self.resident()
+        host = self.host()
+        crowd = self.gather(host, self.tls, BUSY)
+        crowd.do("crowd_tls", name=host)
+        crowd.do("crowd_send", data=test_crowd.text(
+            request("GET", host, self.tls.port)))
+        peers = self.tls.serve(BUSY, OK)
+        crowd.do("crowd_read", count=len(OK))
+        grown = self.resident() - before
+        crowd.do("crowd_end", how="close")
+        self.clear_away(peers)
+        until("half of it is given back",
+              lambda: self.resident() < before + grown // 2)
 
 
 class Bad(Enduring, Story):
