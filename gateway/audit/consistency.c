@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct weaver {
@@ -174,38 +173,43 @@ weave(struct query *query, struct weaver *weaver, struct problem *reterr)
 	return status;
 }
 
+/* The notes are found, and every block between them is fed. */
+static int
+make(struct query *query, struct weaver *weaver, struct problem *reterr)
+{
+	struct consistency *proof = weaver->proof;
+	int status = find_notes(query, proof, reterr);
+
+	if (status != STATUS_OK)
+		return status;
+	if (proof->from > proof->to)
+		return problem_set(reterr,
+		    "the checkpoint of %" PRId64 " blocks is the later one",
+		    proof->from);
+	merkle_path_between(
+	    &proof->path, (uint64_t)proof->from, (uint64_t)proof->to);
+	status = weave(query, weaver, reterr);
+	if (status == STATUS_OK &&
+	    (weaver->broken || (int64_t)proof->path.next < proof->to ||
+		!digester_is_well(weaver->digester)))
+		status = problem_set(reterr,
+		    "the audit is damaged there; see exeat audit verify");
+	return status;
+}
+
 int
 consistency_make(struct query *query, int64_t from, int64_t to,
     struct consistency *ret, struct problem *reterr)
 {
-	struct consistency *proof = calloc(1, sizeof(*proof));
-	struct weaver weaver = { .proof = proof, .digester = digester_new() };
-	int status = STATUS_OK;
+	struct consistency proof = { .from = from, .to = to };
+	struct weaver weaver = { .proof = &proof, .digester = digester_new() };
+	int status;
 
-	if (proof == NULL || weaver.digester == NULL)
-		status = problem_set(reterr, "no memory for a proof");
-	else {
-		proof->from = from;
-		proof->to = to;
-		status = find_notes(query, proof, reterr);
-	}
-	if (status == STATUS_OK && proof->from > proof->to)
-		status = problem_set(reterr,
-		    "the checkpoint of %" PRId64 " blocks is the later one",
-		    proof->from);
-	if (status == STATUS_OK) {
-		merkle_path_between(
-		    &proof->path, (uint64_t)proof->from, (uint64_t)proof->to);
-		status = weave(query, &weaver, reterr);
-	}
-	if (status == STATUS_OK &&
-	    (weaver.broken || (int64_t)proof->path.next < proof->to ||
-		!digester_is_well(weaver.digester)))
-		status = problem_set(reterr,
-		    "the audit is damaged there; see exeat audit verify");
+	if (weaver.digester == NULL)
+		return problem_set(reterr, "no memory for a proof");
+	status = make(query, &weaver, reterr);
 	if (status == STATUS_OK)
-		*ret = *proof;
+		*ret = proof;
 	digester_free(weaver.digester);
-	free(proof);
 	return status;
 }
