@@ -206,6 +206,9 @@ what_is_malformed_is_no_key(void **state)
 		"{\"kty\":\"RSA\",\"n\":\"" RSA_N "\"}",
 		"{\"kty\":\"RSA\",\"n\":\"" RSA_N "\",\"e\":\"\"}",
 		"{\"kty\":\"RSA\",\"n\":\"" RSA_N "\",\"e\":\"AAEAAQ\"}",
+		/* an exponent of one, one that is even */
+		"{\"kty\":\"RSA\",\"n\":\"" RSA_N "\",\"e\":\"AQ\"}",
+		"{\"kty\":\"RSA\",\"n\":\"" RSA_N "\",\"e\":\"AQAA\"}",
 		"{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"x\":\"AQAB\"}",
 	};
 	char deep[2048];
