@@ -1,5 +1,6 @@
 #include "broker/catalog.h"
 
+#include "broker/agent.h"
 #include "broker/kinds.h"
 #include "broker/reading.h"
 #include "broker/vault.h"
@@ -17,12 +18,13 @@ struct catalog {
 	struct credential *list;
 	size_t count;
 	bool needed[LIMIT_CREDENTIALS];
+	struct agents agents;
 	struct reading_urls endpoints;
 	struct vault vault;
 };
 
 static const char *const top_keys[] = { "$schema", "version", "note", "issuer",
-	"credentials", NULL };
+	"credentials", "identities", NULL };
 
 static const char *const entry_keys[] = { "kind", "note", "source", "hosts",
 	"placeholder", NULL };
@@ -41,6 +43,7 @@ catalog_free(struct catalog *catalog)
 		source_done(&credential->source);
 	}
 	free(catalog->list);
+	agents_done(&catalog->agents);
 	vault_done(&catalog->vault);
 	reading_urls_done(&catalog->endpoints);
 	free(catalog->issuer);
@@ -49,17 +52,6 @@ catalog_free(struct catalog *catalog)
 }
 
 /* ---- one credential ---- */
-
-static bool
-is_name(const char *name)
-{
-	size_t length = strlen(name);
-
-	return length > 0 && length <= LIMIT_CREDENTIAL_NAME &&
-	       strspn(name,
-		   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-		   "0123456789-_.") == length;
-}
 
 static const struct mint *
 read_kind(const struct reading *reading)
@@ -180,7 +172,7 @@ read_credential(
 	struct credential *credential = &catalog->list[catalog->count];
 	const struct mint *mint;
 
-	if (!is_name(name)) {
+	if (!reading_is_name(name)) {
 		reading_blame(reading, NULL,
 		    "use at most 64 letters, digits, \"-\", \"_\" and \".\"",
 		    "\"%.100s\" is no name of a credential", name);
@@ -286,6 +278,7 @@ read_top(struct catalog *catalog, const struct reading *top)
 		reading_urls_done(&aside);
 	}
 	read_credentials(catalog, top);
+	agents_read(top, &catalog->agents);
 }
 
 static json_t *
@@ -381,6 +374,12 @@ const char *
 catalog_issuer(const struct catalog *catalog)
 {
 	return catalog->issuer;
+}
+
+const struct agents *
+catalog_agents(const struct catalog *catalog)
+{
+	return &catalog->agents;
 }
 
 bool

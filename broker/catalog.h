@@ -14,6 +14,7 @@
 #include "schema/errand.h"
 #include "schema/problem.h"
 
+struct agents;
 struct catalog;
 
 /* Every problem is told, with its place.  STATUS_PROBLEM. */
@@ -55,6 +56,9 @@ int catalog_lack(struct catalog *catalog, size_t number,
 
 /* Our own name as an issuer, or NULL. */
 const char *catalog_issuer(const struct catalog *catalog);
+
+/* Who runs may be.  Borrows. */
+const struct agents *catalog_agents(const struct catalog *catalog);
 
 /* Where errands may go, by number; false behind the last.  Borrows. */
 bool catalog_endpoint(

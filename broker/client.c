@@ -96,15 +96,35 @@ client_grant(struct client *client, struct grant_question *question,
 
 	question->number = next_number(client);
 	grant_question_write(question, &out);
+	ask->is_for_token = false;
 	return send_ask(client, &out, ask, question->number, now_us);
 }
 
+int
+client_token(struct client *client, struct token_question *question,
+    struct client_ask *ask, int64_t now_us)
+{
+	unsigned char packet[sizeof(*question) + (size_t)2 * LIMIT_TOKEN + 64];
+	struct cursor_writer out =
+	    frame_begin(FRAME_TOKEN_ASK, packet, sizeof(packet));
+	int status;
+
+	question->number = next_number(client);
+	token_question_write(question, &out);
+	ask->is_for_token = true;
+	status = send_ask(client, &out, ask, question->number, now_us);
+	explicit_bzero(packet, sizeof(packet));
+	return status;
+}
+
+/* A number that a question of the other kind has is nobody's here. */
 static struct client_ask *
-find(struct client *client, uint32_t number)
+find(struct client *client, uint32_t number, bool is_for_token)
 {
 	struct client_ask *ask = client->first;
 
-	while (ask != NULL && ask->number != number)
+	while (ask != NULL &&
+	       (ask->number != number || ask->is_for_token != is_for_token))
 		ask = ask->next;
 	return ask;
 }
@@ -141,7 +161,7 @@ take_given(struct client *client, struct cursor body)
 		return STATUS_OK;
 	if (status != STATUS_OK)
 		return STATUS_MALFORMED;
-	ask = find(client, grant.number);
+	ask = find(client, grant.number, false);
 	if (ask != NULL) {
 		struct client_answer said = {
 			.status = STATUS_OK, .grant = &grant, .why = ""
@@ -161,7 +181,7 @@ take_refused(struct client *client, struct cursor body)
 
 	if (grant_refusal_read(body, &refusal) != STATUS_OK)
 		return STATUS_MALFORMED;
-	ask = find(client, refusal.number);
+	ask = find(client, refusal.number, false);
 	if (ask != NULL) {
 		struct client_answer said = { .status = STATUS_REFUSED,
 			.why = refusal.text };
@@ -171,13 +191,60 @@ take_refused(struct client *client, struct cursor body)
 	return STATUS_OK;
 }
 
+static int
+take_token(struct client *client, struct cursor body)
+{
+	struct token_answer token;
+	struct client_ask *ask;
+
+	if (token_answer_read(body, &token) != STATUS_OK)
+		return STATUS_MALFORMED;
+	ask = find(client, token.number, true);
+	if (ask != NULL) {
+		struct client_answer said = {
+			.status = STATUS_OK, .token = &token, .why = ""
+		};
+
+		answer(client, ask, &said);
+	}
+	return STATUS_OK;
+}
+
+static int
+take_no_token(struct client *client, struct cursor body)
+{
+	struct token_refusal refusal;
+	struct client_ask *ask;
+
+	if (token_refusal_read(body, &refusal) != STATUS_OK)
+		return STATUS_MALFORMED;
+	ask = find(client, refusal.number, true);
+	if (ask != NULL) {
+		struct client_answer said = { .status = STATUS_REFUSED,
+			.refusal = &refusal,
+			.why = refusal.why };
+
+		answer(client, ask, &said);
+	}
+	return STATUS_OK;
+}
+
+static const struct {
+	uint16_t type;
+	int (*take)(struct client *client, struct cursor body);
+} messages[] = {
+	{ FRAME_GRANT_GIVEN, take_given },
+	{ FRAME_GRANT_REFUSED, take_refused },
+	{ FRAME_TOKEN_GIVEN, take_token },
+	{ FRAME_TOKEN_REFUSED, take_no_token },
+};
+
 int
 client_take(struct client *client, const struct frame *frame)
 {
-	if (frame->type == FRAME_GRANT_GIVEN)
-		return take_given(client, frame->body);
-	if (frame->type == FRAME_GRANT_REFUSED)
-		return take_refused(client, frame->body);
+	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
+		if (messages[i].type == frame->type)
+			return messages[i].take(client, frame->body);
 	return STATUS_MALFORMED;
 }
 

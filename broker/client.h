@@ -11,6 +11,7 @@
 
 #include "schema/frame.h"
 #include "schema/grant.h"
+#include "schema/token.h"
 
 struct client;
 
@@ -21,6 +22,9 @@ struct client_answer {
 	 */
 	int status;
 	struct grant *grant; /* borrowed; whoever keeps it empties it */
+	/* Of a question for a token, likewise; and what the refusal is. */
+	const struct token_answer *token;
+	const struct token_refusal *refusal; /* NULL: the broker said none */
 	const char *why; /* in words; never NULL */
 };
 
@@ -29,6 +33,7 @@ struct client_ask {
 	void (*on_answer)(
 	    struct client_ask *ask, const struct client_answer *answer);
 	uint32_t number; /* 0: none under way */
+	bool is_for_token;
 	int64_t deadline_us;
 	struct client_ask *next, **previous;
 };
@@ -48,6 +53,10 @@ void client_free(struct client *client);
  * in.  Anything but STATUS_OK: it was not asked.
  */
 int client_grant(struct client *client, struct grant_question *question,
+    struct client_ask *ask, int64_t now_us) MUST_CHECK;
+
+/* The same for a token; what it quotes is borrowed for the call. */
+int client_token(struct client *client, struct token_question *question,
     struct client_ask *ask, int64_t now_us) MUST_CHECK;
 
 /* Also for one that was answered or never put. */

@@ -33,6 +33,17 @@ reading_blame(const struct reading *reading, const char *key, const char *cure,
 	    "%s", text);
 }
 
+bool
+reading_is_name(const char *text)
+{
+	size_t length = strlen(text);
+
+	return length > 0 && length <= LIMIT_CREDENTIAL_NAME &&
+	       strspn(text,
+		   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		   "0123456789-_.") == length;
+}
+
 json_t *
 reading_value(
     const struct reading *reading, const char *key, enum reading_need need)

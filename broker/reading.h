@@ -36,6 +36,9 @@ enum reading_need {
 	READING_REQUIRED
 };
 
+/* What may name a credential or an identity. */
+bool reading_is_name(const char *text);
+
 /* Any value; NULL when it is absent. */
 json_t *reading_value(
     const struct reading *reading, const char *key, enum reading_need need);

@@ -134,7 +134,10 @@ objection(const struct service *service, const struct credential *credential,
 	if (!scope_admits(&credential->scope, question->host, question->port,
 		question->tls))
 		return "the credential is not for this host and port";
-	return NULL;
+	if (service->events.objection == NULL)
+		return NULL;
+	return service->events.objection(
+	    question->credential, service->events.arg);
 }
 
 static int

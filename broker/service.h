@@ -22,6 +22,8 @@ struct service_events {
 	int (*send)(const struct cursor_writer *out, void *arg);
 	int (*record)(struct event *event, void *arg);
 	int (*run_errand)(const struct errand *errand, void *arg);
+	/* Why the run may not have it all the same, or NULL; itself too. */
+	const char *(*objection)(const char *credential, void *arg);
 	/* What a slot of the run's page has now. */
 	uint64_t (*generation)(uint16_t slot, void *arg);
 	void *arg;

@@ -86,6 +86,10 @@ static const struct {
 	{ FRAME_GRANT_GIVEN, 0 },
 	{ FRAME_GRANT_REFUSED, 0 },
 	{ FRAME_GRANT_PAGE, 1 },
+	{ FRAME_TOKEN_ASK, 0 },
+	{ FRAME_TOKEN_GIVEN, 0 },
+	{ FRAME_TOKEN_REFUSED, 0 },
+	{ FRAME_TOKEN_ROOT, 0 },
 };
 
 int
@@ -123,5 +127,6 @@ bool
 frame_is_secret(uint16_t type)
 {
 	return type == FRAME_GRANT_GIVEN || type == FRAME_ERRAND_ASK ||
-	       type == FRAME_ERRAND_ANSWER;
+	       type == FRAME_ERRAND_ANSWER || type == FRAME_TOKEN_ASK ||
+	       type == FRAME_TOKEN_GIVEN;
 }

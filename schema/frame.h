@@ -113,7 +113,13 @@ enum frame_type {
 	FRAME_GRANT_ASK = 0x0701,
 	FRAME_GRANT_GIVEN = 0x0781,
 	FRAME_GRANT_REFUSED = 0x0782,
-	FRAME_GRANT_PAGE = 0x0783 /* one descriptor: the run's counters */
+	FRAME_GRANT_PAGE = 0x0783, /* one descriptor: the run's counters */
+
+	/* the same channel: schema/token.h */
+	FRAME_TOKEN_ASK = 0x0702,
+	FRAME_TOKEN_GIVEN = 0x0784,
+	FRAME_TOKEN_REFUSED = 0x0785,
+	FRAME_TOKEN_ROOT = 0x0786 /* behind the page, when there is one */
 };
 
 struct frame {

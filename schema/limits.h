@@ -82,7 +82,6 @@
 /* Credentials and tokens (broker.md). */
 #define LIMIT_CREDENTIALS_BYTES 1048576 /* a thousand credentials */
 #define LIMIT_CREDENTIALS 256 /* in one file; each has a slot in the page */
-#define LIMIT_CREDENTIAL_NAME 64
 #define LIMIT_CREDENTIAL_HOSTS 64 /* that one credential may go to */
 #define LIMIT_SECRET 32768 /* a cloud's token has at most 20,000 */
 #define LIMIT_PLACEHOLDER 512 /* the longest look-alike, in a variable */
@@ -93,6 +92,10 @@
 #define LIMIT_GRANTS 1024 /* kept by one gateway: credentials by hosts */
 #define LIMIT_ASKS 4096 /* of one gateway or command, unanswered */
 #define LIMIT_IDENTITIES 256
+#define LIMIT_MAY_ACT 16 /* who else may act for one identity */
+#define LIMIT_TOKEN_LIFE_S 900 /* unless the credential file says another */
+#define LIMIT_TOKEN_LIFE_MOST_S 3600
+#define LIMIT_DELEGATED_LIFE_S 300 /* of one that was exchanged */
 #define LIMIT_SCOPES 32 /* words in one scope */
 #define LIMIT_SCOPE 1024 /* bytes of one */
 #define LIMIT_AUDIENCE 512
@@ -152,6 +155,7 @@
 
 /* exeat.internal. */
 #define LIMIT_INTERNAL_BODY 16384 /* what is asked for there is short */
+#define LIMIT_FORM_FIELDS 32 /* OAuth knows a dozen */
 #define LIMIT_INTERNAL_DETAIL 512 /* a sentence about its endpoints */
 #define LIMIT_INTERNAL_ANSWER 262144 /* a policy of some hundred rules */
 

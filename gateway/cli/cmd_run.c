@@ -83,6 +83,8 @@ static const char usage[] =
     "requests;\n"
     "                        the sandbox never sees it (default:\n"
     "                        exeat/credentials.json in $XDG_CONFIG_HOME)\n"
+    "  --identity NAME       an identity of the credential file; COMMAND gets\n"
+    "                        tokens at http://exeat.internal/v1/token\n"
     "  --audit DB            the database of requests (default:\n"
     "                        exeat/audit.db in $XDG_STATE_HOME)\n"
     "  --audit-sync WHEN     auto: a request with a credential or an "

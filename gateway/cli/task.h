@@ -67,7 +67,7 @@ struct task {
 	size_t scratch_count;
 	struct variables variables;
 	const char *credentials; /* the file; it may not exist */
-	const char *identity; /* or NULL */
+	const char *identity; /* of the credential file; or NULL */
 	struct order_via via; /* without a host: nothing stands between */
 	const char *agent, *session; /* what the audit is told, or NULL */
 	const char *name; /* of the machine inside, or NULL */

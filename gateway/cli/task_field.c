@@ -48,6 +48,17 @@ set_text(struct task *task, int what, const char *value, struct problem *reterr)
 }
 
 static int
+set_identity(
+    struct task *task, int what, const char *value, struct problem *reterr)
+{
+	(void)what;
+	if (value[0] == '\0' || strlen(value) > LIMIT_CREDENTIAL_NAME)
+		return problem_set(reterr, "\"%.100s\" is no name", value);
+	task->identity = value;
+	return STATUS_OK;
+}
+
+static int
 set_at(struct task *task, int what, const char *value, struct problem *reterr)
 {
 	const char *fault = target_fault(value);
@@ -354,6 +365,7 @@ static const struct task_field fields[] = {
 	{ "--files", "workspace", "mode", TASK_TEXT, set_files, 0, false },
 	{ NULL, NULL, "cwd", TASK_TEXT, set_text, TEXT_CWD, false },
 	{ NULL, NULL, "name", TASK_TEXT, set_label, LABEL_NAME, false },
+	{ "--identity", "identity", "name", TASK_TEXT, set_identity, 0, false },
 	{ NULL, "identity", "agent", TASK_TEXT, set_label, LABEL_AGENT, false },
 	{ NULL, "identity", "session", TASK_TEXT, set_label, LABEL_SESSION,
 	    false },

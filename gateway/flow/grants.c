@@ -27,6 +27,7 @@ struct grants {
 	struct channel *channel;
 	struct client *client;
 	struct generation *generation; /* NULL until the page is here */
+	struct token_root *root; /* NULL: the run has no identity */
 	struct event *sweep;
 	TAILQ_HEAD(grants_kept, grants_lent) kept; /* last used first */
 	size_t count;
@@ -146,6 +147,21 @@ take_page(struct grants *grants, struct channel *channel, struct fdpass *fds)
 }
 
 static void
+take_root(struct grants *grants, struct channel *channel, struct cursor body)
+{
+	struct token_root *root = calloc(1, sizeof(*root));
+
+	if (root != NULL && grants->root == NULL &&
+	    grants->generation != NULL &&
+	    token_root_read(body, root) == STATUS_OK) {
+		grants->root = root;
+		return;
+	}
+	free(root);
+	channel_end(channel, STATUS_MALFORMED);
+}
+
+static void
 on_frame(struct channel *channel, const struct frame *frame, struct fdpass *fds,
     void *arg)
 {
@@ -153,6 +169,8 @@ on_frame(struct channel *channel, const struct frame *frame, struct fdpass *fds,
 
 	if (frame->type == FRAME_GRANT_PAGE && cursor_is_empty(&frame->body))
 		take_page(grants, channel, fds);
+	else if (frame->type == FRAME_TOKEN_ROOT)
+		take_root(grants, channel, frame->body);
 	else if (client_take(grants->client, frame) != STATUS_OK)
 		channel_end(channel, STATUS_MALFORMED);
 }
@@ -285,6 +303,26 @@ grants_is_stale(const struct grants_loan *loan)
 	return !is_current(loan->grants, &loan->lent->grant);
 }
 
+struct client *
+grants_client(struct grants *grants)
+{
+	return grants->client;
+}
+
+const struct token_root *
+grants_root(const struct grants *grants)
+{
+	return grants->root;
+}
+
+bool
+grants_root_holds(const struct grants *grants)
+{
+	return grants->root == NULL ||
+	       generation_read(grants->generation, grants->root->slot) ==
+		   grants->root->generation;
+}
+
 struct grants *
 grants_new(struct loop *loop, int fd)
 {
@@ -326,5 +364,6 @@ grants_free(struct grants *grants)
 	channel_free(grants->channel);
 	client_free(grants->client);
 	generation_free(grants->generation);
+	free(grants->root);
 	free(grants);
 }

@@ -37,6 +37,15 @@ struct grants_loan {
 struct grants *grants_new(struct loop *loop, int fd) MUST_CHECK;
 void grants_free(struct grants *grants);
 
+/* Who asks the broker; for questions that are no loans.  Borrows. */
+struct client *grants_client(struct grants *grants);
+
+/* The root of the run's tokens; NULL: it has no identity.  Borrows. */
+const struct token_root *grants_root(const struct grants *grants);
+
+/* Whether that was not revoked; also when there is none. */
+bool grants_root_holds(const struct grants *grants);
+
 /*
  * Asks for what stands in loan->question.  STATUS_OK: lent at once;
  * STATUS_AGAIN: on_lent follows; else nothing is lent, and nothing follows.

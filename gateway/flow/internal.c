@@ -5,6 +5,7 @@
 #include "gateway/flow/handbook.h"
 #include "gateway/flow/leg.h"
 #include "gateway/flow/notice.h"
+#include "gateway/flow/passport.h"
 #include "gateway/flow/petition.h"
 #include "gateway/proto/request.h"
 #include "gateway/proto/response.h"
@@ -25,7 +26,8 @@ struct internal {
 	const struct endpoint_row *row; /* NULL: there is none */
 	const char *allowed; /* the method of this path, if it is one */
 	uint8_t id[EVENT_REQ_ID]; /* of the request */
-	bool is_head, too_long;
+	bool is_head, is_form, too_long;
+	struct passport *passport; /* of a question to the broker */
 	unsigned char body[LIMIT_INTERNAL_BODY];
 	size_t body_length;
 	bool whole; /* the request has ended */
@@ -40,6 +42,7 @@ struct endpoint_row {
 	const char *path, *method; /* GET has HEAD with it */
 	/* Writes a document; the status. */
 	unsigned (*answer)(struct internal *internal, struct json *j);
+	enum passport_page page; /* what the broker is asked for first */
 };
 
 /* ---- endpoints ---- */
@@ -72,11 +75,20 @@ answer_ask(struct internal *internal, struct json *j)
 	    cursor_of(internal->body, internal->body_length), j);
 }
 
+static unsigned
+answer_passport(struct internal *internal, struct json *j)
+{
+	return passport_answer(internal->passport, j);
+}
+
 static const struct endpoint_row endpoints[] = {
-	{ "/v1/whoami", "GET", answer_whoami },
-	{ "/v1/policy", "GET", answer_policy },
-	{ "/v1/limits", "GET", answer_limits },
-	{ "/v1/ask", "POST", answer_ask },
+	{ "/v1/whoami", "GET", answer_whoami, PASSPORT_NONE },
+	{ "/v1/policy", "GET", answer_policy, PASSPORT_NONE },
+	{ "/v1/limits", "GET", answer_limits, PASSPORT_NONE },
+	{ "/v1/ask", "POST", answer_ask, PASSPORT_NONE },
+	{ "/v1/token", "POST", answer_passport, PASSPORT_TOKEN },
+	{ "/v1/introspect", "POST", answer_passport, PASSPORT_INTROSPECT },
+	{ "/v1/revoke", "POST", answer_passport, PASSPORT_REVOKE },
 };
 
 #define ENDPOINTS (sizeof(endpoints) / sizeof(endpoints[0]))
@@ -142,8 +154,10 @@ static int
 set_fields(
     const struct internal *internal, struct response *response, unsigned status)
 {
-	const char *type =
-	    status < 400 ? "application/json" : "application/problem+json";
+	/* OAuth has documents of its own for what is wrong. */
+	const char *type = status < 400 || internal->passport != NULL
+			       ? "application/json"
+			       : "application/problem+json";
 
 	if (header_set(&response->header, "Content-Type",
 		cursor_of_text(type)) != STATUS_OK ||
@@ -208,6 +222,42 @@ respond(void *arg)
 		push(internal);
 }
 
+static void
+on_passport(void *arg)
+{
+	respond(arg);
+}
+
+/* The request is whole: some pages have to be asked for elsewhere. */
+static void
+begin(void *arg)
+{
+	struct internal *internal = arg;
+	struct passport_wish wish = { .flow = internal->flow,
+		.is_form = internal->is_form,
+		.body = cursor_of(internal->body, internal->body_length),
+		.on_done = on_passport,
+		.arg = internal };
+	bool done = true;
+
+	if (internal->leg.exchange == NULL || internal->answer != NULL ||
+	    internal->passport != NULL)
+		return;
+	if (internal->row == NULL || internal->row->page == PASSPORT_NONE ||
+	    internal->too_long) {
+		respond(internal);
+		return;
+	}
+	wish.page = internal->row->page;
+	internal->passport = passport_ask(&wish, &done);
+	explicit_bzero(internal->body, internal->body_length);
+	if (internal->passport == NULL)
+		exchange_fail(
+		    internal->leg.exchange, &internal->leg, REASON_OVERLOAD);
+	else if (done)
+		respond(internal);
+}
+
 /* Some clients send no body before they are told to. */
 static void
 invite(void *arg)
@@ -237,6 +287,21 @@ has_body(const struct request *head)
 	       (head->body.framing == MESSAGE_LENGTH && head->body.length > 0);
 }
 
+/* Parameters of the type are nothing that we would obey. */
+static bool
+says_form(const struct header *header)
+{
+	struct cursor type, first;
+
+	if (!header_find(header, "Content-Type", &type))
+		return false;
+	if (cursor_until(&type, ';', &first))
+		type = first;
+	while (type.left > 0 && type.at[type.left - 1] == ' ')
+		type.left--;
+	return header_is(type, "application/x-www-form-urlencoded");
+}
+
 static bool
 take_request(struct leg *leg, const struct leg_request *request)
 {
@@ -254,8 +319,9 @@ take_request(struct leg *leg, const struct leg_request *request)
 			strcmp(endpoints[i].method, "GET") == 0))
 			internal->row = &endpoints[i];
 	}
+	internal->is_form = says_form(&request->head->header);
 	if (!has_body(request->head))
-		later(internal, respond);
+		later(internal, begin);
 	else if (request->head->expects_continue)
 		later(internal, invite);
 	return true;
@@ -276,7 +342,7 @@ take_body(struct leg *leg, struct cursor bytes)
 	internal->received += bytes.left;
 	if (bytes.left > sizeof(internal->body) - internal->body_length) {
 		internal->too_long = true;
-		later(internal, respond);
+		later(internal, begin);
 		return;
 	}
 	memcpy(internal->body + internal->body_length, bytes.at, bytes.left);
@@ -289,7 +355,7 @@ finish(struct leg *leg, const struct header *trailers)
 	struct internal *internal = (struct internal *)leg;
 
 	(void)trailers;
-	later(internal, respond);
+	later(internal, begin);
 }
 
 static void
@@ -312,6 +378,9 @@ free_now(void *arg)
 {
 	struct internal *internal = arg;
 
+	passport_free(internal->passport);
+	if (internal->answer != NULL)
+		explicit_bzero(internal->answer, internal->answer_length);
 	free(internal->answer);
 	free(internal);
 }

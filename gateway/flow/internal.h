@@ -6,6 +6,8 @@
  *   GET  /v1/policy   what the run may reach, in words
  *   GET  /v1/limits   how much of its budgets is left
  *   POST /v1/ask      asks a person for something beforehand
+ *   POST /v1/token, /v1/introspect, /v1/revoke
+ *                     tokens of the run's identity: see passport.h
  *
  * It needs no rule and no credential: only the run's sandbox can reach these
  * listeners.  Each request has its rows like any other.  What is no endpoint

@@ -18,6 +18,7 @@
 #include "broker/mint.h"
 #include "broker/service.h"
 #include "gateway/audit/sink.h"
+#include "gateway/main/clerk.h"
 #include "gateway/proc/channel.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proc/confine.h"
@@ -51,6 +52,7 @@ enum phase {
 	PHASE_LOADING, /* the file, and what is needed of it */
 	PHASE_GATHERING, /* its secrets */
 	PHASE_SEALING, /* where errands may go */
+	PHASE_BEGINNING, /* its first row */
 	PHASE_RUNNING,
 	PHASE_ENDING
 };
@@ -63,6 +65,7 @@ struct program {
 	struct keep *keep; /* NULL: nothing outlives the run */
 	struct catalog *catalog;
 	struct service *service;
+	struct clerk *clerk; /* of its tokens */
 	struct event *tick;
 	struct problems problems;
 	struct brokerage_begin begin;
@@ -167,6 +170,14 @@ on_errand(const struct errand *errand, void *arg)
 	return status;
 }
 
+static const char *
+on_admission(const char *credential, void *arg)
+{
+	const struct program *program = arg;
+
+	return clerk_objection(program->clerk, credential);
+}
+
 static uint64_t
 on_generation(uint16_t slot, void *arg)
 {
@@ -202,7 +213,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 static void
 end(struct program *program)
 {
-	if (program->service == NULL) {
+	if (program->phase < PHASE_RUNNING) {
 		stop(program, EXIT_SUCCESS);
 		return;
 	}
@@ -224,8 +235,11 @@ on_gateway_frame(struct channel *channel, const struct frame *frame,
 	struct program *program = arg;
 
 	(void)fds;
-	if (program->phase == PHASE_RUNNING &&
-	    service_take(program->service, frame, now()) != STATUS_OK)
+	if (program->phase != PHASE_RUNNING)
+		return;
+	if (frame->type == FRAME_TOKEN_ASK
+		? clerk_take(program->clerk, channel, frame->body) != STATUS_OK
+		: service_take(program->service, frame, now()) != STATUS_OK)
 		channel_end(channel, STATUS_MALFORMED);
 }
 
@@ -257,17 +271,52 @@ open_gateway(struct program *program)
 	return channel_send(program->gateway, &out, &page, 1);
 }
 
+/* Everything of this run's is there, and its first row too. */
+static void
+on_begun(bool well, void *arg)
+{
+	struct program *program = arg;
+	unsigned char packet[8];
+	struct cursor_writer out =
+	    frame_begin(FRAME_BROKER_READY, packet, sizeof(packet));
+
+	if (!well) {
+		fail_with(program, "the audit takes no rows");
+		return;
+	}
+	program->phase = PHASE_RUNNING;
+	tell(program, &out);
+	on_tick(-1, 0, program);
+}
+
+static int
+open_clerk(struct program *program, struct problem *reterr)
+{
+	const struct clerk_setup setup = { .catalog = program->catalog,
+		.begin = &program->begin,
+		.generation = program->generation,
+		.sink = program->sink,
+		.on_begun = on_begun,
+		.arg = program };
+
+	program->clerk = clerk_new(&setup, reterr);
+	if (program->clerk == NULL)
+		return STATUS_PROBLEM;
+	if (clerk_introduce(program->clerk, program->gateway) != STATUS_OK)
+		return problem_set(reterr, "the gateway is gone");
+	return STATUS_OK;
+}
+
 static void
 begin_run(struct program *program)
 {
 	static const struct service_events template = { .send = on_send,
 		.record = on_record,
 		.run_errand = on_errand,
+		.objection = on_admission,
 		.generation = on_generation };
 	struct service_events events = template;
-	unsigned char packet[8];
-	struct cursor_writer out =
-	    frame_begin(FRAME_BROKER_READY, packet, sizeof(packet));
+	struct problem problem = { .text = "" };
 
 	events.arg = program;
 	program->run = (struct mint_run){ .uid = program->begin.run,
@@ -283,9 +332,9 @@ begin_run(struct program *program)
 		fail_with(program, "there is no memory for a broker");
 		return;
 	}
-	program->phase = PHASE_RUNNING;
-	tell(program, &out);
-	on_tick(-1, 0, program);
+	program->phase = PHASE_BEGINNING;
+	if (open_clerk(program, &problem) != STATUS_OK)
+		fail(program, &problem);
 }
 
 /* ---- the errands ---- */
@@ -639,6 +688,7 @@ prepare(struct program *program)
 static void
 release(struct program *program)
 {
+	clerk_free(program->clerk);
 	service_free(program->service);
 	catalog_free(program->catalog);
 	if (program->tick != NULL)

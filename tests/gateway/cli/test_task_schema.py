@@ -35,7 +35,7 @@ FULL = {
                {"tmpfs": "/scratch", "size": "2GiB"}],
     "secrets": {"mask": ["config/prod.yaml"], "show": [".env.ci"]},
     "env": {"set": {"CI": "1"}, "pass": ["LANG"]},
-    "identity": {"agent": "coder-1", "session": "a1b2"},
+    "identity": {"name": "coder", "agent": "coder-1", "session": "a1b2"},
     "policy": "npm.json", "observe": False, "credentials": "keys.json",
     "audit": {"database": "a.db", "sync": "full"},
     "network": {"mode": "transparent", "nic": True, "proxy_env": False,
