@@ -94,6 +94,18 @@ CREATE FUNCTION round(double precision, integer) RETURNS numeric IMMUTABLE
 CREATE FUNCTION truth(bigint, boolean) RETURNS bigint IMMUTABLE LANGUAGE sql
   AS 'SELECT $1 + coalesce($2, false)::int';
 CREATE AGGREGATE sum(boolean) (SFUNC = truth, STYPE = bigint, INITCOND = '0');
+CREATE FUNCTION ifnull(text, bigint) RETURNS bigint IMMUTABLE LANGUAGE sql
+  AS 'SELECT coalesce($1::bigint, $2)';
+CREATE FUNCTION instr(text, text) RETURNS integer IMMUTABLE LANGUAGE sql
+  AS 'SELECT strpos($1, $2)';
+CREATE FUNCTION json_valid(text) RETURNS boolean IMMUTABLE LANGUAGE plpgsql
+AS $$
+BEGIN
+  PERFORM $1::json;
+  RETURN $1 IS NOT NULL;
+EXCEPTION WHEN invalid_text_representation THEN
+  RETURN false;
+END $$;
 -- One name below the top, which is all that a question asks for.
 CREATE FUNCTION member(text, text) RETURNS text IMMUTABLE LANGUAGE sql
   AS 'SELECT CASE WHEN $1 LIKE ''{%'' THEN $1::json ->> substr($2, 3) END';

@@ -4,14 +4,16 @@ WITH asked AS (
   SELECT e.sandbox_id, d.reg_domain, d.host,
     ifnull(e.detail ->> '$.count', 1) AS n
   FROM event e JOIN dst d ON d.id=e.dst_id
-  WHERE e.kind=5 AND +e.ts_us BETWEEN :t0 AND :t1)
-SELECT s.uid, a.reg_domain, sum(a.n) q,
-  count(DISTINCT a.host) + sum(a.n) - count(*) names,
-  max(length(a.host)) longest
-FROM asked a
-JOIN sandbox s ON s.id=a.sandbox_id
-GROUP BY 1, 2
-HAVING names>=100 OR longest>=100
+  WHERE e.kind=5 AND +e.ts_us BETWEEN :t0 AND :t1),
+counted AS (
+  SELECT s.uid, a.reg_domain, sum(a.n) AS q,
+    count(DISTINCT a.host) + sum(a.n) - count(*) AS names,
+    max(length(a.host)) AS longest
+  FROM asked a
+  JOIN sandbox s ON s.id=a.sandbox_id
+  GROUP BY 1, 2)
+SELECT uid, reg_domain, q, names, longest FROM counted
+WHERE names>=100 OR longest>=100
 ORDER BY names DESC;
 -- part
 SELECT s.uid, d.reg_domain, d.host, count(*) rows,

@@ -9,10 +9,10 @@ found AS (
     JOIN event e ON e.sandbox_id=l.sandbox_id AND e.seq>l.seq)
 SELECT s.uid, d.host, e.dst_port, e.kind, e.verdict, count(*) n
 FROM found f
-CROSS JOIN event e ON e.seq=f.seq
+CROSS JOIN event e
 JOIN dst d ON d.id=e.dst_id
 LEFT JOIN sandbox s ON s.id=e.sandbox_id
-WHERE e.ts_us BETWEEN :t0 AND :t1
+WHERE e.seq=f.seq AND e.ts_us BETWEEN :t0 AND :t1
 GROUP BY 1, 2, 3, 4, 5
 ORDER BY n DESC LIMIT min(:top, 200);
 -- merge

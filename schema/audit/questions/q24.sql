@@ -5,8 +5,8 @@ WITH unended AS (
     SELECT parent_seq FROM event WHERE kind=1 AND parent_seq IS NOT NULL))
 SELECT v.seq, v.at, v.sandbox, v.host, v.verb, v.object, v.cred
 FROM unended u
-CROSS JOIN v_event v ON v.seq=u.seq
-WHERE v.ts_us<:t1-60000000
+CROSS JOIN v_event v
+WHERE v.seq=u.seq AND v.ts_us<:t1-60000000
 ORDER BY u.seq LIMIT min(:top, 500);
 -- part
 WITH unended AS (
@@ -15,8 +15,8 @@ WITH unended AS (
     SELECT parent_seq FROM event WHERE kind=1 AND parent_seq IS NOT NULL))
 SELECT v.seq, v.at, v.sandbox, v.host, v.verb, v.object, v.cred, 0 AS ended
 FROM unended u
-CROSS JOIN v_event v ON v.seq=u.seq
-WHERE v.ts_us<:t1-60000000
+CROSS JOIN v_event v
+WHERE v.seq=u.seq AND v.ts_us<:t1-60000000
 UNION ALL
 SELECT parent_seq, NULL, NULL, NULL, NULL, NULL, NULL, 1
 FROM event
