@@ -110,6 +110,8 @@
 #define LIMIT_EVENT_OBJECT 2048
 #define LIMIT_EVENT_VERB 64
 #define LIMIT_EVENT_DETAIL 4096
+#define LIMIT_EXCERPT 1200 /* of what could not be read; a third of a detail \
+			    */
 #define LIMIT_RUN_UID 64
 #define LIMIT_PRINCIPAL 200
 #define LIMIT_EVENTS_WAITING 5000 /* then producers pause */

@@ -207,6 +207,16 @@ exchange_fail(struct exchange *exchange, struct leg *from, enum reason reason)
 }
 
 void
+exchange_fail_unread(struct exchange *exchange, struct leg *client,
+    enum head_fault fault, struct cursor bytes)
+{
+	exchange_note(exchange, head_fault_words(fault));
+	exchange->unread = bytes;
+	exchange_fail(exchange, client, REASON_UPSTREAM_MALFORMED);
+	exchange->unread = cursor_of(NULL, 0);
+}
+
+void
 exchange_drained(struct exchange *exchange, struct leg *leg)
 {
 	exchange_relay_drained(exchange, leg);

@@ -23,6 +23,7 @@
 #define GATEWAY_FLOW_EXCHANGE_H
 
 #include "gateway/flow/leg.h"
+#include "gateway/proto/head_fault.h"
 #include "policy/urlpath.h"
 #include "schema/reason.h"
 
@@ -75,6 +76,10 @@ void exchange_end(
     struct exchange *exchange, struct leg *from, const struct header *trailers);
 void exchange_fail(
     struct exchange *exchange, struct leg *from, enum reason reason);
+
+/* The client leg's head could not be read; bytes are borrowed for the call. */
+void exchange_fail_unread(struct exchange *exchange, struct leg *client,
+    enum head_fault fault, struct cursor bytes);
 
 /* What was given to leg has left it: the other may go on. */
 void exchange_drained(struct exchange *exchange, struct leg *leg);

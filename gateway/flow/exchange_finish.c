@@ -31,6 +31,7 @@ exchange_row(const struct exchange *exchange, enum reason reason)
 		.ask = exchange->ask.id,
 		.reason = reason,
 		.cause = exchange->cause,
+		.unread = exchange->unread,
 		.intent_seq = exchange->intent_seq,
 		.began_us = exchange->began_us,
 		.status = exchange->status,

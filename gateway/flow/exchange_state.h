@@ -68,6 +68,7 @@ struct exchange {
 	struct sink_wait row;
 	enum reason failed; /* while it waited for its row */
 	char cause[128]; /* in words, where a library has some; or empty */
+	struct cursor unread; /* of an answer, while it is refused for that */
 	bool reused; /* the connection was there before the request */
 	bool retried; /* and proved dead once already */
 	bool request_ended, responded;

@@ -145,7 +145,9 @@ read_head(struct h1_client *client)
 	case PARSE_MORE:
 		return more(client);
 	case PARSE_BAD:
-		return fail(client, REASON_UPSTREAM_MALFORMED);
+		exchange_fail_unread(exchange, &client->leg, fault,
+		    conduit_input(client->conduit));
+		return false;
 	case PARSE_OK:
 		break;
 	}

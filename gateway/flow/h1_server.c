@@ -354,7 +354,8 @@ refuse_malformed(struct h1_server *server, enum head_fault fault)
 {
 	server->keep_alive = false;
 	server->body_ended = false;
-	unread_refuse(server->flow, &server->leg, fault);
+	unread_refuse(
+	    server->flow, &server->leg, fault, conduit_input(server->conduit));
 	linger(server);
 }
 

@@ -126,10 +126,15 @@ on_response(
 {
 	struct response response;
 	struct exchange *exchange = stream->stream.leg.exchange;
+	unsigned char text[LIMIT_EXCERPT];
+	struct cursor_writer out = cursor_writer_of(text, sizeof(text));
+	enum head_fault fault =
+	    http2_response_read(head, stream->method, ended, &response);
 
-	if (http2_response_read(head, stream->method, ended, &response) !=
-	    HEAD_FAULT_NONE) {
-		fail(&stream->stream, REASON_UPSTREAM_MALFORMED);
+	if (fault != HEAD_FAULT_NONE) {
+		http2_head_show(head, &out);
+		exchange_fail_unread(exchange, &stream->stream.leg, fault,
+		    cursor_of(text, out.used));
 		return;
 	}
 	if (response.status >= 200) {

@@ -284,6 +284,8 @@ begin(struct h2_server *server, int32_t id, const struct http2_head *head,
 	struct h2_stream *stream =
 	    h2_stream_new(&server->h2, sizeof(struct h2_server_stream), &ops);
 	struct h2_server_stream *ours = (struct h2_server_stream *)stream;
+	unsigned char text[LIMIT_EXCERPT];
+	struct cursor_writer out = cursor_writer_of(text, sizeof(text));
 	enum head_fault fault;
 
 	if (stream == NULL) {
@@ -293,7 +295,9 @@ begin(struct h2_server *server, int32_t id, const struct http2_head *head,
 	h2_stream_bind(stream, id);
 	fault = read_request(ours, head, ended);
 	if (fault != HEAD_FAULT_NONE) {
-		unread_refuse(server->flow, &stream->leg, fault);
+		http2_head_show(head, &out);
+		unread_refuse(server->flow, &stream->leg, fault,
+		    cursor_of(text, out.used));
 		return;
 	}
 	if (ours->request == NULL) {

@@ -4,6 +4,7 @@
 #include "gateway/flow/program.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proc/log.h"
+#include "gateway/proto/excerpt.h"
 #include "gateway/run/fold.h"
 #include "gateway/run/run.h"
 #include "policy/policy.h"
@@ -79,6 +80,12 @@ struct words {
 	char detail[LIMIT_EVENT_DETAIL];
 };
 
+/* What has no column and is said of this row alone. */
+struct remark {
+	const char *cause, *ask; /* or "" */
+	struct cursor unread; /* what could not be read */
+};
+
 static struct event
 describe(const struct flow *flow, struct words *words)
 {
@@ -117,10 +124,21 @@ add_program(struct json *j, const struct sighting *sighting, bool argv)
 		json_text(j, "argv", sighting->argv);
 }
 
+static void
+add_excerpt(struct json *j, struct cursor unread)
+{
+	unsigned char text[LIMIT_EXCERPT];
+	struct cursor_writer out = cursor_writer_of(text, sizeof(text));
+
+	excerpt_write(unread, &out);
+	if (cursor_written(&out) && out.used > 0)
+		json_bytes(j, "excerpt", cursor_of(text, out.used));
+}
+
 /* What has no column: the name in the hello, a library's words, who asks. */
 static bool
-write_detail(const struct flow *flow, const char *cause, const char *ask,
-    bool argv, struct cursor_writer *out)
+write_detail(const struct flow *flow, const struct remark *remark, bool argv,
+    struct cursor_writer *out)
 {
 	const struct sighting *sighting = NULL;
 	struct json j = json_to(out);
@@ -135,10 +153,11 @@ write_detail(const struct flow *flow, const char *cause, const char *ask,
 		json_text(&j, "sni", flow->hello.sni.text);
 	if (flow->hello.offers_ech)
 		json_bool(&j, "ech", true);
-	if (cause[0] != '\0')
-		json_text(&j, "cause", cause);
-	if (ask[0] != '\0')
-		json_text(&j, "ask", ask);
+	if (remark->cause[0] != '\0')
+		json_text(&j, "cause", remark->cause);
+	add_excerpt(&j, remark->unread);
+	if (remark->ask[0] != '\0')
+		json_text(&j, "ask", remark->ask);
 	if (!flow->opened && flow->proxy != NULL)
 		json_text(&j, "proxy", flow->proxy);
 	add_program(&j, sighting, argv);
@@ -147,18 +166,18 @@ write_detail(const struct flow *flow, const char *cause, const char *ask,
 }
 
 static void
-add_detail(const struct flow *flow, const char *cause, const char *ask,
+add_detail(const struct flow *flow, const struct remark *remark,
     struct words *words, struct event *event)
 {
 	struct cursor_writer out =
 	    cursor_writer_of(words->detail, sizeof(words->detail));
 	struct cursor_writer less = out;
 
-	if (write_detail(flow, cause, ask, true, &out)) {
+	if (write_detail(flow, remark, true, &out)) {
 		/* "{}" says nothing. */
 		if (out.used > 2)
 			event->detail = cursor_of(out.bytes, out.used);
-	} else if (write_detail(flow, cause, ask, false, &less)) {
+	} else if (write_detail(flow, remark, false, &less)) {
 		event->detail = cursor_of(less.bytes, less.used);
 	}
 }
@@ -171,10 +190,31 @@ put(struct flow *flow, struct event *event, struct sink_wait *wait)
 	return sink_put(flow->plane->sink, event, wait);
 }
 
+/* What came first is shown where nothing came of it. */
+static struct remark
+remark_on_flow(const struct flow *flow)
+{
+	struct remark remark = { .cause = flow->cause, .ask = "" };
+
+	if (flow->reason == REASON_MALFORMED ||
+	    flow->reason == REASON_AMBIGUOUS)
+		remark.unread = cursor_of(flow->early, flow->early_length);
+	return remark;
+}
+
+static struct remark
+remark_on(const struct record_request *request)
+{
+	return (struct remark){ .cause = request->cause,
+		.ask = request->ask,
+		.unread = request->unread };
+}
+
 int
 record_open(struct flow *flow, struct sink_wait *wait)
 {
 	struct words words;
+	struct remark remark = remark_on_flow(flow);
 	struct event event = describe(flow, &words);
 	int status;
 
@@ -182,7 +222,7 @@ record_open(struct flow *flow, struct sink_wait *wait)
 	put_outcome(&flow->verdict, flow->reason, &event);
 	event.wait = wait == NULL ? EVENT_NO_WAIT : EVENT_WAIT_COMMIT;
 	name_rule(&flow->verdict, &event);
-	add_detail(flow, flow->cause, "", &words, &event);
+	add_detail(flow, &remark, &words, &event);
 	status = put(flow, &event, wait);
 	if (status != STATUS_OK)
 		return status;
@@ -194,6 +234,7 @@ void
 record_end(struct flow *flow)
 {
 	struct words words;
+	struct remark remark = remark_on_flow(flow);
 	struct event event = describe(flow, &words);
 	int status;
 
@@ -222,7 +263,7 @@ record_end(struct flow *flow)
 		event.reason = REASON_NONE;
 	}
 	name_rule(&flow->verdict, &event);
-	add_detail(flow, flow->cause, "", &words, &event);
+	add_detail(flow, &remark, &words, &event);
 	status = put(flow, &event, NULL);
 	if (status != STATUS_OK)
 		log_warning("the end of a flow has no row: the audit is gone");
@@ -281,6 +322,7 @@ record_intent(struct flow *flow, const struct record_request *request,
     struct sink_wait *wait)
 {
 	struct words words;
+	struct remark remark = remark_on(request);
 	struct event event = describe_request(flow, request, &words);
 
 	event.kind = EVENT_HTTP_INTENT;
@@ -291,7 +333,7 @@ record_intent(struct flow *flow, const struct record_request *request,
 	if (request->ask[0] != '\0') {
 		/* A person's yes is used up: no power cut may forget it. */
 		event.wait = EVENT_WAIT_DISK;
-		add_detail(flow, request->cause, request->ask, &words, &event);
+		add_detail(flow, &remark, &words, &event);
 	}
 	return put(flow, &event, wait);
 }
@@ -300,6 +342,7 @@ void
 record_http(struct flow *flow, const struct record_request *request)
 {
 	struct words words;
+	struct remark remark = remark_on(request);
 	struct event event = describe_request(flow, request, &words);
 	struct order_tally *tally = &flow->plane->run->tally;
 
@@ -312,7 +355,7 @@ record_http(struct flow *flow, const struct record_request *request)
 		event.dur_us = clock_monotonic_us() - request->began_us;
 	if (request->reason != REASON_NONE || request->ask[0] != '\0' ||
 	    request->cause[0] != '\0' || !flow->opened)
-		add_detail(flow, request->cause, request->ask, &words, &event);
+		add_detail(flow, &remark, &words, &event);
 	flow->requests++;
 	if (request->bytes_out > 0)
 		tally->bytes_out += (uint64_t)request->bytes_out;

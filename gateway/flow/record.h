@@ -37,6 +37,7 @@ struct record_request {
 	const char *ask; /* the question that it waited for or used; or "" */
 	enum reason reason;
 	const char *cause; /* in words, or "" */
+	struct cursor unread; /* bytes that could not be read, or none */
 	const struct endpoint *to; /* where it went, or NULL */
 	int64_t intent_seq; /* of its intent row, or -1 */
 	int64_t began_us; /* monotonic, or -1 */

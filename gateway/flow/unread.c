@@ -7,7 +7,8 @@
 #include "gateway/run/run.h"
 
 void
-unread_refuse(struct flow *flow, struct leg *server, enum head_fault fault)
+unread_refuse(struct flow *flow, struct leg *server, enum head_fault fault,
+    struct cursor bytes)
 {
 	static const struct verdict no_verdict = { .kind = VERDICT_DENY };
 	uint8_t id[EVENT_REQ_ID];
@@ -24,6 +25,7 @@ unread_refuse(struct flow *flow, struct leg *server, enum head_fault fault)
 		.ask = "",
 		.reason = refusal.reason,
 		.cause = head_fault_id(fault),
+		.unread = bytes,
 		.intent_seq = -1,
 		.began_us = -1,
 		.status = refusal.status };

@@ -6,12 +6,13 @@
 #define GATEWAY_FLOW_UNREAD_H
 
 #include "gateway/proto/head_fault.h"
+#include "schema/cursor.h"
 
 struct flow;
 struct leg;
 
-/* Puts its row, and has the server leg say why. */
-void unread_refuse(
-    struct flow *flow, struct leg *server, enum head_fault fault);
+/* Puts its row, with an excerpt, and has the server leg say why. */
+void unread_refuse(struct flow *flow, struct leg *server, enum head_fault fault,
+    struct cursor bytes);
 
 #endif

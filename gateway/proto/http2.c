@@ -6,6 +6,10 @@
 #include <assert.h>
 #include <string.h>
 
+enum {
+	WRONG_MAX = 128
+};
+
 static const char *const pseudo_names[] = {
 	[HTTP2_METHOD] = ":method",
 	[HTTP2_SCHEME] = ":scheme",
@@ -28,6 +32,7 @@ http2_head_init(struct http2_head *head, void *bytes, size_t size)
 	memset(head->pseudo, 0, sizeof(head->pseudo));
 	head->header.count = 0;
 	head->fault = HEAD_FAULT_NONE;
+	head->wrong = cursor_of(NULL, 0);
 }
 
 static struct cursor
@@ -147,6 +152,23 @@ add_field(struct http2_head *head, struct cursor name, struct cursor value)
 	}
 }
 
+/* As much of it as an excerpt shows, where there is room. */
+static void
+keep_wrong(struct http2_head *head, struct cursor name, struct cursor value)
+{
+	unsigned char *at = head->bytes.bytes + head->bytes.used;
+	size_t left = head->bytes.size - head->bytes.used;
+
+	if (value.left > WRONG_MAX)
+		value.left = WRONG_MAX;
+	if (name.left > WRONG_MAX || left < name.left + 2 + value.left)
+		return;
+	cursor_put(&head->bytes, name.at, name.left);
+	cursor_put_text(&head->bytes, ": ");
+	cursor_put(&head->bytes, value.at, value.left);
+	head->wrong = cursor_of(at, name.left + 2 + value.left);
+}
+
 void
 http2_head_add(struct http2_head *head, struct cursor name, struct cursor value)
 {
@@ -158,6 +180,34 @@ http2_head_add(struct http2_head *head, struct cursor name, struct cursor value)
 		head->fault = add_field(head, name, value);
 	if (head->bytes.overflow)
 		head->fault = HEAD_FAULT_HEAD_LONG;
+	else if (head->fault != HEAD_FAULT_NONE)
+		keep_wrong(head, name, value);
+}
+
+static void
+show(struct cursor_writer *out, const char *before, struct cursor text,
+    const char *behind)
+{
+	if (text.at == NULL ||
+	    out->size - out->used < strlen(before) + text.left + strlen(behind))
+		return;
+	cursor_put_text(out, before);
+	cursor_put(out, text.at, text.left);
+	cursor_put_text(out, behind);
+}
+
+void
+http2_head_show(const struct http2_head *head, struct cursor_writer *out)
+{
+	show(out, "", head->pseudo[HTTP2_METHOD], " ");
+	show(out, "", head->pseudo[HTTP2_PATH], " HTTP/2\r\n");
+	show(out, "HTTP/2 ", head->pseudo[HTTP2_STATUS], "\r\n");
+	show(out, "Host: ", head->pseudo[HTTP2_AUTHORITY], "\r\n");
+	for (size_t i = 0; i < head->header.count; i++) {
+		show(out, "", head->header.fields[i].name, ": ");
+		show(out, "", head->header.fields[i].value, "\r\n");
+	}
+	show(out, "", head->wrong, "\r\n\r\n");
 }
 
 /* ---- requests ---- */

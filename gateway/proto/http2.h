@@ -35,6 +35,7 @@ struct http2_head {
 	struct cursor pseudo[HTTP2_PSEUDO_COUNT]; /* at: NULL, not there */
 	struct header header;
 	enum head_fault fault; /* the first; later fields are passed over */
+	struct cursor wrong; /* the field that it is about, as "name: value" */
 };
 
 /* Begins an empty head whose text is kept in size bytes. */
@@ -58,6 +59,12 @@ enum head_fault http2_response_read(const struct http2_head *head,
 /* Trailers; fields that may not be any are dropped (RFC 9110 section 6.5.1). */
 enum head_fault http2_trailers_read(
     const struct http2_head *head, struct header *ret) MUST_CHECK;
+
+/*
+ * Writes what there is of a head that could not be read as HTTP/1.1 would have
+ * it, for an excerpt of it; what does not fit is left off.
+ */
+void http2_head_show(const struct http2_head *head, struct cursor_writer *out);
 
 /* ---- and the other way ---- */
 

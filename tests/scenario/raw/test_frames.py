@@ -3,6 +3,7 @@
 sides.  What a client breaks never reaches an origin; what an origin breaks is
 told to the client as such, or breaks off.
 """
+import json
 import base64
 import os
 import struct
@@ -181,6 +182,9 @@ class Frames(Story):
                     ("http", "error", 400),
                     (rows[1]["kind"], rows[1]["verdict"], rows[1]["status"]))
                 self.assertIn(rows[1]["reason"], ("malformed", "ambiguous"))
+                detail = json.loads(rows[1]["detail"])
+                self.assertTrue(detail["cause"])
+                self.assertTrue(detail["excerpt"])
         self.assertEqual(before, self.clear.arrivals())
         self.counts(len(names))
 

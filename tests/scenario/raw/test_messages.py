@@ -4,6 +4,7 @@
 Both ends are raw bytes: what the origin saw, what the client saw, and the
 rows, which must be there before the origin sees the first byte.
 """
+import json
 import os
 import sys
 import unittest
@@ -321,9 +322,14 @@ class Messages:
         self.counts(1)
 
     def test_garbage_for_an_answer_is_a_502(self):
-        for garbage in (b"SSH-2.0-x\r\n\r\n", b"\0\1\2\3\r\n\r\n",
-                        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n"
-                        b"Transfer-Encoding: chunked\r\n\r\n"):
+        for garbage, excerpt in (
+                (b"SSH-2.0-x\r\n\r\n", "SSH-2.0-[5 bytes]"),
+                (b"\0\1\2\3\r\n\r\n", "\\x00\\x01\\x02\\x03\\x0d\\x0a\\x0d\\x0a"),
+                (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n"
+                 b"Transfer-Encoding: chunked\r\nSet-Cookie: a=b\r\n\r\n",
+                 "HTTP/1.1 200 OK\\x0d\\x0aContent-Length: 1\\x0d\\x0a"
+                 "Transfer-Encoding: chunked\\x0d\\x0a"
+                 "Set-Cookie:[4 bytes]\\x0d\\x0a\\x0d\\x0a")):
             with self.subTest(garbage):
                 host = "g%d-%s" % (len(garbage), self.host())
                 client = self.open_it(host)
@@ -338,6 +344,8 @@ class Messages:
                     "http_intent allow none None",
                     "http error upstream_malformed 502",
                     "flow_end info none None")
+                self.assertEqual(excerpt, json.loads(
+                    self.audit.of(host)[2]["detail"])["excerpt"])
                 self.counts(1)
 
     def test_head_of_an_answer_has_a_bound(self):

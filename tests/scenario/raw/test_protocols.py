@@ -317,6 +317,9 @@ class Protocols(Story):
         self.assertEqual(b"\x15\x03\x03\0\2\2\x32", data)
         client.close()
         self.expect_rows(host, "flow_open error malformed None")
+        self.assertEqual(
+            "\\x16\\x03\\x01\\x00\\x05\\x01\\x00\\x00[42 bytes]",
+            json.loads(self.audit.of(host)[0]["detail"])["excerpt"])
         self.counts(1)
 
     def test_client_of_h2_alone_gets_it_whatever_the_server_speaks(self):

@@ -87,7 +87,15 @@ class Vectors:
                 self.assertEqual([wanted], [
                     (row["kind"], row["verdict"], row["reason"],
                      row["status"]) for row in rows])
+                if status is not None:
+                    self.shows(rows[0]["detail"])
         self.counts(len(met))
+
+    def shows(self, detail):
+        """What could not be read is quoted, and which rule it broke."""
+        detail = json.loads(detail)
+        self.assertTrue(detail["cause"])
+        self.assertTrue(detail["excerpt"])
 
     def test_bad_chunks_never_make_a_whole_body(self):
         for word, data in vectors("chunked"):
