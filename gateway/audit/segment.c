@@ -226,6 +226,14 @@ examine(struct segment *segment, const char *path, int64_t *ret_version,
 	return STATUS_OK;
 }
 
+void
+segment_begin_alone(void)
+{
+	/* Both only cost time where they are refused. */
+	(void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 static int
 on_commit(void *arg, sqlite3 *db, const char *name, int pages)
 {

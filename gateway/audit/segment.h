@@ -34,6 +34,12 @@ struct segment_birth {
 };
 
 /*
+ * Once, before a database is opened, in a program that has one thread: it
+ * takes no locks then.
+ */
+void segment_begin_alone(void);
+
+/*
  * A file that has its schema keeps what it was told then.  STATUS_NOT_FOUND
  * when it has none and birth does not say enough.
  */

@@ -17,6 +17,7 @@
 #include "gateway/audit/client.h"
 #include "gateway/audit/door.h"
 #include "gateway/audit/keeper.h"
+#include "gateway/audit/segment.h"
 #include "gateway/audit/store.h"
 #include "gateway/audit/writer.h"
 #include "gateway/proc/clock.h"
@@ -482,6 +483,7 @@ main(int argc, char **argv)
 	int status;
 
 	log_begin("exeat-audit", NULL, LOG_LEVEL_WARNING);
+	segment_begin_alone();
 	if (argc == 3 && strcmp(argv[1], KEEPER_OPTION) == 0)
 		return keep(argv[2]);
 	program.report = find_report();
