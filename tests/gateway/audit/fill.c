@@ -7,7 +7,8 @@
  *
  * ROUND is a word, so that the runs of several calls have their own names.
  * FILL_WRITER, FILL_WRITER_1 and FILL_WRITER_2 are "NAME=VALUE" for the
- * writer's own environment.
+ * writer's own environment.  With FILL_SYNC the runs ask for that, and no row
+ * waits for the disk by itself.
  */
 #include "tests/gateway/audit/parent.h"
 
@@ -56,7 +57,7 @@ make_event(uint64_t number, char *host, size_t size)
 }
 
 static void
-send_rows(int producer, uint64_t count)
+send_rows(int producer, uint64_t count, enum event_wait wait)
 {
 	char host[64];
 
@@ -64,7 +65,7 @@ send_rows(int producer, uint64_t count)
 		struct event event = make_event(number, host, sizeof(host));
 
 		if (number % BATCH == 0)
-			event.wait = EVENT_WAIT_DISK;
+			event.wait = wait;
 		parent_send_event(producer, &event);
 		if (number % BATCH == 0) {
 			(void)parent_await_accepted(producer, number);
@@ -77,15 +78,21 @@ send_rows(int producer, uint64_t count)
 }
 
 static void
-run(struct parent *parent, const char *uid, uint64_t rows)
+run(struct parent *parent, const char *uid, uint64_t rows, const char *sync)
 {
 	int fd = parent_connect(parent), producer;
+	enum event_sync asked = EVENT_SYNC_AUTO;
 
-	parent_open_run(fd, uid);
+	while (sync != NULL && asked < EVENT_SYNC_COUNT &&
+	       strcmp(sync, event_sync_name(asked)) != 0)
+		asked++;
+	parent_send_run_synced(fd, uid, asked);
+	parent_await_open(fd);
 	parent_send_policy(fd, "{\"rules\":[]}", true);
 	parent_send_policy(fd, "{\"rules\":[1]}", true);
 	producer = parent_add_producer(fd, EVENT_ROLE_GATEWAY);
-	send_rows(producer, rows);
+	send_rows(
+	    producer, rows, sync == NULL ? EVENT_WAIT_DISK : EVENT_WAIT_COMMIT);
 	(void)close(producer);
 	parent_send_end(fd, 0);
 	(void)parent_await_closed(fd);
@@ -120,7 +127,7 @@ main(int argc, char **argv)
 	(void)fflush(stdout);
 	for (int i = 1; i <= 3; i++) {
 		(void)snprintf(uid, sizeof(uid), "run-%.8s%d", argv[2], i);
-		run(&parent, uid, rows);
+		run(&parent, uid, rows, secure_getenv("FILL_SYNC"));
 	}
 	(void)spawn_kill(&parent.writer, SIGTERM);
 	return parent_await_writer(&parent) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

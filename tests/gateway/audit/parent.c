@@ -157,6 +157,12 @@ send_frame(int fd, const struct cursor_writer *out, const int *fds)
 void
 parent_send_run(int fd, const char *uid)
 {
+	parent_send_run_synced(fd, uid, EVENT_SYNC_AUTO);
+}
+
+void
+parent_send_run_synced(int fd, const char *uid, enum event_sync sync)
+{
 	static const char detail[] = "{\"command\":[\"npm\",\"test\"]}";
 	unsigned char packet[8192];
 	struct cursor_writer out =
@@ -165,6 +171,7 @@ parent_send_run(int fd, const char *uid)
 		.owner = "tester",
 		.host = "here",
 		.image = "npm",
+		.sync = sync,
 		.detail = cursor_of_text(detail) };
 
 	(void)snprintf(run.uid, sizeof(run.uid), "%s", uid);
@@ -175,10 +182,16 @@ parent_send_run(int fd, const char *uid)
 void
 parent_open_run(int fd, const char *uid)
 {
+	parent_send_run(fd, uid);
+	parent_await_open(fd);
+}
+
+void
+parent_await_open(int fd)
+{
 	struct frame frame;
 	bool available;
 
-	parent_send_run(fd, uid);
 	frame = parent_receive(fd);
 	assert_int_equal(frame.type, FRAME_AUDIT_STATE);
 	assert_int_equal(event_state_read(frame.body, &available), STATUS_OK);

@@ -43,6 +43,8 @@ int parent_connect(const struct parent *parent);
 /* The first frame, and the answer to it. */
 void parent_open_run(int fd, const char *uid);
 void parent_send_run(int fd, const char *uid);
+void parent_send_run_synced(int fd, const char *uid, enum event_sync sync);
+void parent_await_open(int fd);
 int parent_add_producer(int fd, enum event_role role);
 void parent_send_policy(int fd, const char *body, bool honest);
 void parent_send_end(int fd, int status);

@@ -22,10 +22,12 @@ MOST = 5000
 
 
 class Crash(unittest.TestCase):
-    def fill(self, path, letter, rows, segment, *environment):
+    def fill(self, path, letter, rows, segment, *environment, sync=None):
         """Whether it went to its end, and how many points it printed."""
         words = dict(zip(("FILL_WRITER", "FILL_WRITER_1", "FILL_WRITER_2"),
                          environment))
+        if sync is not None:
+            words["FILL_SYNC"] = sync
         done = subprocess.run(
             [FILL, path, letter, str(rows), str(segment)],
             env=dict(os.environ, **words), capture_output=True, text=True,
@@ -51,15 +53,20 @@ class Crash(unittest.TestCase):
             found = int(re.search(r"\d+", answer)[0])
             self.assertGreaterEqual(found, accepted * 100, (what, run))
 
-    def crash_everywhere(self, *more):
+    def crash_everywhere(self, *more, names=False, sync=None):
         tried = ended = 0
         for at in range(1, MOST, STEP):
             folder = tempfile.mkdtemp(prefix="exeat-test-crash-")
             try:
-                path = os.path.join(folder, "audit.db")
-                whole, points, _ = self.fill(
-                    path, "a", ROWS, 150, "LD_PRELOAD=" + CRASH,
-                    "EXEAT_CRASH_AT=%d" % at, *more)
+                path = os.path.join(folder, "a", "audit.db")
+                lost = os.path.join(folder, "lost")
+                os.mkdir(os.path.dirname(path), 0o700)
+                os.mkdir(lost)
+                words = ["LD_PRELOAD=" + CRASH, "EXEAT_CRASH_AT=%d" % at]
+                if names:
+                    words.append("EXEAT_CRASH_NAMES=" + lost)
+                whole, points, _ = self.fill(path, "a", ROWS, 150,
+                                             *words, *more, sync=sync)
                 tried += 1
                 ended += not whole
                 self.check(path, points, "operation %d" % at)
@@ -77,6 +84,15 @@ class Crash(unittest.TestCase):
 
     def test_without_power_at_any_write(self):
         self.crash_everywhere("EXEAT_CRASH_POWER=1")
+
+    def test_killed_when_no_disk_is_waited_for(self):
+        self.crash_everywhere(sync="normal")
+
+    def test_without_power_where_every_row_is_on_the_disk(self):
+        self.crash_everywhere("EXEAT_CRASH_POWER=1", sync="full")
+
+    def test_without_power_names_are_lost_too(self):
+        self.crash_everywhere(names=True)
 
 
 if __name__ == "__main__":

@@ -703,6 +703,36 @@ row_that_ends_early_is_given_the_one_it_belongs_to(void **state)
 	(void)close(fd);
 }
 
+/* The run goes on, and what was written down so far is signed all the same. */
+static void
+rows_are_under_a_checkpoint_soon(void **state)
+{
+	struct parent *parent = *state;
+	struct event event = parent_event(1, EVENT_WAIT_DISK);
+	struct timespec pause = { .tv_nsec = 100 * 1000000L };
+	int fd, gateway, waited = 0;
+	int64_t seq;
+
+	parent_start_writer(parent);
+	fd = parent_connect(parent);
+	parent_open_run(fd, "run-signed");
+	parent_send_policy(fd, "{\"rules\":[]}", true);
+	gateway = parent_add_producer(fd, EVENT_ROLE_GATEWAY);
+	parent_send_event(gateway, &event);
+	seq = parent_await_accepted(gateway, 1);
+	assert_true(seq > 0);
+	while (parent_number(parent,
+		   "SELECT ifnull(max(last_seq), 0) FROM block WHERE no <= "
+		   "(SELECT max(size) FROM checkpoint)") < seq &&
+	       ++waited < 600)
+		(void)nanosleep(&pause, NULL);
+	assert_true(waited < 600);
+	(void)close(gateway);
+	parent_send_end(fd, 0);
+	(void)parent_await_closed(fd);
+	(void)close(fd);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -712,6 +742,7 @@ main(void)
 		TEST(run_is_written_from_its_first_row_to_its_last),
 		TEST(writer_ends_after_its_last_run_and_removes_its_socket),
 		TEST(two_runs_share_one_writer),
+		TEST(rows_are_under_a_checkpoint_soon),
 		TEST(run_whose_parent_is_lost_gets_its_last_row),
 		TEST(run_that_is_not_new_is_refused),
 		TEST(frame_before_the_run_is_refused),
