@@ -110,8 +110,7 @@
 #define LIMIT_EVENT_OBJECT 2048
 #define LIMIT_EVENT_VERB 64
 #define LIMIT_EVENT_DETAIL 4096
-#define LIMIT_EXCERPT 1200 /* of what could not be read; a third of a detail \
-			    */
+#define LIMIT_EXCERPT 1200 /* of what could not be read */
 #define LIMIT_RUN_UID 64
 #define LIMIT_PRINCIPAL 200
 #define LIMIT_EVENTS_WAITING 5000 /* then producers pause */
