@@ -56,19 +56,19 @@ static const struct summary_section sections[] = {
 		"FROM part GROUP BY run" },
 	    true },
 	{ "denied", "Refused",
-	    { RUN
-		"SELECT d.host, c.dst_port AS port, re.name AS reason, "
-		"ru.name AS rule, k.name AS at, "
-		/* Refusals that are alike are counted in one row. */
-		"sum(ifnull(c.detail ->> '$.count', 1)) AS times, "
-		"min(trim(ifnull(c.verb, '') || ' ' || "
-		"ifnull(c.object, ''))) AS what "
-		"FROM counted c JOIN kind k ON k.id = c.kind "
-		"LEFT JOIN dst d ON d.id = c.dst_id "
-		"LEFT JOIN reason re ON re.id = c.reason "
-		"LEFT JOIN rule ru ON ru.id = c.rule_id WHERE c.refused "
-		"GROUP BY c.dst_id, c.dst_port, c.reason, c.rule_id, c.kind "
-		"ORDER BY times DESC, d.host, port, reason LIMIT min(:top, 50)",
+	    { RUN "SELECT ifnull('*.' || (c.detail ->> '$.zone'), d.host) "
+		  "AS host, c.dst_port AS port, re.name AS reason, "
+		  "ru.name AS rule, k.name AS at, "
+		  /* Refusals that are alike are counted in one row. */
+		  "sum(ifnull(c.detail ->> '$.count', 1)) AS times, "
+		  "min(trim(ifnull(c.verb, '') || ' ' || "
+		  "ifnull(c.object, ''))) AS what "
+		  "FROM counted c JOIN kind k ON k.id = c.kind "
+		  "LEFT JOIN dst d ON d.id = c.dst_id "
+		  "LEFT JOIN reason re ON re.id = c.reason "
+		  "LEFT JOIN rule ru ON ru.id = c.rule_id WHERE c.refused "
+		  "GROUP BY 1, c.dst_port, c.reason, c.rule_id, c.kind "
+		  "ORDER BY times DESC, 1, port, reason LIMIT min(:top, 50)",
 		NULL,
 		"SELECT host, port, reason, rule, at, sum(times) AS times, "
 		"min(what) AS what FROM part GROUP BY 1, 2, 3, 4, 5 "
@@ -110,6 +110,18 @@ static const struct summary_section sections[] = {
 		"group_concat(DISTINCT credentials) AS credentials FROM part "
 		"GROUP BY 1, 2 ORDER BY requests DESC, host LIMIT 50" },
 	    false },
+	{ "sent", "Sent most at once",
+	    { RUN "SELECT d.host, c.dst_port AS port, "
+		  "trim(ifnull(c.verb, '') || ' ' || ifnull(c.object, '')) "
+		  "AS what, c.bytes_out, cr.name AS credential, "
+		  "c.ts_us AS at_us, c.seq FROM counted c "
+		  "LEFT JOIN dst d ON d.id = c.dst_id "
+		  "LEFT JOIN cred cr ON cr.id = c.cred_id "
+		  "WHERE c.bytes_out >= 65536 "
+		  "ORDER BY c.bytes_out DESC, c.seq LIMIT min(:top, 5)",
+		NULL,
+		"SELECT * FROM part ORDER BY bytes_out DESC, seq LIMIT 5" },
+	    false },
 	{ "failed", "Allowed, but failed",
 	    { RUN "SELECT d.host, c.dst_port AS port, re.name AS reason, "
 		  "count(*) AS times FROM counted c "
@@ -122,11 +134,12 @@ static const struct summary_section sections[] = {
 		"GROUP BY 1, 2, 3 ORDER BY times DESC LIMIT 20" },
 	    false },
 	{ "names", "Names asked for",
-	    { RUN "SELECT ifnull(d.host, c.object) AS name, "
+	    { RUN "SELECT ifnull('*.' || (c.detail ->> '$.zone'), "
+		  "ifnull(d.host, c.object)) AS name, "
 		  "group_concat(DISTINCT c.verb) AS types, "
 		  "group_concat(DISTINCT v.name) AS verdict, "
-		  "count(*) AS times FROM counted c "
-		  "JOIN verdict v ON v.id = c.verdict "
+		  "sum(ifnull(c.detail ->> '$.count', 1)) AS times "
+		  "FROM counted c JOIN verdict v ON v.id = c.verdict "
 		  "LEFT JOIN dst d ON d.id = c.dst_id WHERE c.kind = 5 "
 		  "GROUP BY 1 ORDER BY times DESC, name LIMIT min(:top, 50)",
 		NULL,

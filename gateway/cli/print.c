@@ -8,12 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
 	NARROWEST = 8, /* a column is not cut further */
 	GAP = 2 /* between columns */
 };
+
+/* The year 2001: what is less in such a column is a duration. */
+#define EARLIEST_US INT64_C(1000000000000000)
 
 /* What a cell shows: safe text, and how many places it takes. */
 struct shown {
@@ -27,6 +31,7 @@ struct print {
 	enum print_form form;
 	size_t columns, rows, room;
 	struct shown names[QUERY_COLUMNS_MAX];
+	bool moments[QUERY_COLUMNS_MAX]; /* names that end with _us */
 	struct shown *cells; /* rows times columns, of a table */
 	size_t widths[QUERY_COLUMNS_MAX];
 	bool broken; /* no memory, or nobody reads */
@@ -73,6 +78,34 @@ show(const struct query_cell *cell, struct shown *ret)
 	return true;
 }
 
+/* For people: a moment as they write it, in UTC. */
+static bool
+show_moment(int64_t us, struct shown *ret)
+{
+	time_t seconds = (time_t)(us / 1000000);
+	char text[64], day[32];
+	struct query_cell cell = { .type = QUERY_TEXT };
+	struct tm parts;
+
+	if (gmtime_r(&seconds, &parts) == NULL ||
+	    strftime(day, sizeof(day), "%Y-%m-%d %H:%M:%S", &parts) == 0 ||
+	    snprintf(text, sizeof(text), "%s.%03d", day,
+		(int)(us / 1000 % 1000)) < 0)
+		return false;
+	cell.text = cursor_of_text(text);
+	return show(&cell, ret);
+}
+
+static bool
+show_in(const struct print *print, size_t column, const struct query_cell *cell,
+    struct shown *ret)
+{
+	if (print->moments[column] && cell->type == QUERY_INTEGER &&
+	    cell->number >= EARLIEST_US)
+		return show_moment(cell->number, ret);
+	return show(cell, ret);
+}
+
 /* ---- life ---- */
 
 struct print *
@@ -107,6 +140,12 @@ print_count(const struct print *print)
 	return print->rows;
 }
 
+static bool
+ends_in_us(struct cursor name)
+{
+	return name.left > 3 && memcmp(name.at + name.left - 3, "_us", 3) == 0;
+}
+
 void
 print_columns(struct print *print, const struct query_cell *names, size_t count)
 {
@@ -119,6 +158,7 @@ print_columns(struct print *print, const struct query_cell *names, size_t count)
 			return;
 		}
 		print->widths[i] = print->names[i].width;
+		print->moments[i] = ends_in_us(names[i].text);
 	}
 	print->columns = count;
 }
@@ -223,7 +263,7 @@ print_record(struct print *print, const struct query_cell *cells)
 
 		if (cells[i].type == QUERY_NULL)
 			continue;
-		if (!show(&cells[i], &shown))
+		if (!show_in(print, i, &cells[i], &shown))
 			return false;
 		well = fprintf(print->out, "%-*s  %s\n", (int)widest,
 			   print->names[i].text, shown.text) >= 0;
@@ -251,7 +291,7 @@ print_line(struct print *print, const struct query_cell *cells)
 		bool last = i + 1 == print->columns, well;
 		struct shown shown;
 
-		if (!show(&cells[i], &shown))
+		if (!show_in(print, i, &cells[i], &shown))
 			return false;
 		if (print->rows == 0 || shown.width > print->widths[i])
 			print->widths[i] = shown.width;
@@ -282,7 +322,7 @@ keep_row(struct print *print, const struct query_cell *cells)
 	}
 	row = print->cells + print->rows * print->columns;
 	for (size_t i = 0; i < print->columns; i++) {
-		if (!show(&cells[i], &row[i])) {
+		if (!show_in(print, i, &cells[i], &row[i])) {
 			while (i > 0)
 				free(row[--i].text);
 			return false;

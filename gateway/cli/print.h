@@ -4,8 +4,9 @@
  * For people: a table that fits the terminal, or one line a value where it
  * cannot.  What stands in a row may have come from a sandbox, so control
  * bytes, bytes that are not UTF-8 and characters that turn the direction of
- * text are shown as \xNN or \uNNNN and never sent to the terminal.  For
- * programs: JSON.
+ * text are shown as \xNN or \uNNNN and never sent to the terminal.  Moments in
+ * columns whose names end with _us are shown as dates.  For programs: JSON,
+ * with every value as it is.
  */
 #ifndef GATEWAY_CLI_PRINT_H
 #define GATEWAY_CLI_PRINT_H

@@ -155,6 +155,13 @@ print("asked")
         total = self.rows("kind = 'dns' AND detail ->> '$.zone' = 'evil.test'")
         self.assertEqual(total, counted)
         self.assertEqual(len(own) + self.sum_of(counted), 5000)
+        # One line of a summary tells it.
+        summary = subprocess.run(
+            [os.path.join(self.bin, "exeat"), "audit", "summary", "--audit",
+             self.database], capture_output=True, text=True, timeout=60)
+        self.assertRegex(summary.stdout,
+                         r"\n\*\.\S+ +no_rule +dns +%d "
+                         % self.sum_of(counted), summary)
         self.assertIn("5000", self.audit("query", "q14", "--json"))
         self.assertIn("evil.test", self.audit("query", "q14"))
 

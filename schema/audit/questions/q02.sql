@@ -13,8 +13,8 @@ WITH groups AS (
   WHERE verdict IN (2, 3) AND instr(detail, '"count":') > 0
     AND json_valid(detail) AND +ts_us BETWEEN :t0 AND :t1)
 SELECT re.name reason, re.fault, ru.name rule, d.host, sum(g.n) n,
-  count(DISTINCT g.sandbox_id) sandboxes, min(g.first) first,
-  max(g.last) last
+  count(DISTINCT g.sandbox_id) sandboxes, min(g.first) first_us,
+  max(g.last) last_us
 FROM groups g
 LEFT JOIN reason re ON re.id=g.reason
 LEFT JOIN rule ru ON ru.id=g.rule_id
@@ -36,7 +36,7 @@ WITH groups AS (
   WHERE verdict IN (2, 3) AND instr(detail, '"count":') > 0
     AND json_valid(detail) AND +ts_us BETWEEN :t0 AND :t1)
 SELECT re.name reason, re.fault, ru.name rule, d.host, s.uid, sum(g.n) n,
-  min(g.first) first, max(g.last) last
+  min(g.first) first_us, max(g.last) last_us
 FROM groups g
 LEFT JOIN reason re ON re.id=g.reason
 LEFT JOIN rule ru ON ru.id=g.rule_id
@@ -45,6 +45,7 @@ LEFT JOIN sandbox s ON s.id=g.sandbox_id
 GROUP BY 1, 2, 3, 4, 5;
 -- merge
 SELECT reason, fault, rule, host, sum(n) AS n,
-  count(DISTINCT uid) AS sandboxes, min(first) AS first, max(last) AS last
+  count(DISTINCT uid) AS sandboxes, min(first_us) AS first_us,
+  max(last_us) AS last_us
 FROM part GROUP BY 1, 2, 3, 4
 ORDER BY n DESC LIMIT 200;

@@ -6,8 +6,8 @@ WITH pairs AS (
     AND +ts_us BETWEEN :t0 AND :t1
   GROUP BY 1, 2, 3)
 SELECT s.uid, sum(p.verdict=2) denied_hosts, sum(p.verdict=1) ok_hosts,
-  min(CASE WHEN p.verdict=2 THEN p.first END) first_denied,
-  max(CASE WHEN p.verdict=1 THEN p.last END) last_ok
+  min(CASE WHEN p.verdict=2 THEN p.first END) first_denied_us,
+  max(CASE WHEN p.verdict=1 THEN p.last END) last_ok_us
 FROM pairs p
 JOIN sandbox s ON s.id=p.sandbox_id
 GROUP BY 1
@@ -27,8 +27,8 @@ JOIN dst d ON d.id=p.dst_id;
 -- merge
 SELECT uid, count(DISTINCT CASE WHEN verdict=2 THEN host END) AS denied_hosts,
   count(DISTINCT CASE WHEN verdict=1 THEN host END) AS ok_hosts,
-  min(CASE WHEN verdict=2 THEN first END) AS first_denied,
-  max(CASE WHEN verdict=1 THEN last END) AS last_ok
+  min(CASE WHEN verdict=2 THEN first END) AS first_denied_us,
+  max(CASE WHEN verdict=1 THEN last END) AS last_ok_us
 FROM part GROUP BY 1
 HAVING denied_hosts>=5
 ORDER BY denied_hosts DESC LIMIT 100;

@@ -7,9 +7,11 @@ found AS (
   UNION SELECT seq FROM event WHERE tls<0
   UNION SELECT e.seq FROM ends l
     JOIN event e ON e.sandbox_id=l.sandbox_id AND e.seq>l.seq)
-SELECT s.uid, d.host, e.dst_port, e.kind, e.verdict, count(*) n
+SELECT s.uid, d.host, e.dst_port, k.name kind, v.name verdict, count(*) n
 FROM found f
 CROSS JOIN event e
+JOIN kind k ON k.id=e.kind
+JOIN verdict v ON v.id=e.verdict
 JOIN dst d ON d.id=e.dst_id
 LEFT JOIN sandbox s ON s.id=e.sandbox_id
 WHERE e.seq=f.seq AND e.ts_us BETWEEN :t0 AND :t1

@@ -27,12 +27,14 @@ number(int64_t value)
 	return (struct query_cell){ .type = QUERY_INTEGER, .number = value };
 }
 
+static const char *second_name = "n";
+
 /* Prints count rows of two columns. */
 static void
 print_cells(FILE *out, enum print_form form, const struct query_cell *cells,
     size_t count)
 {
-	const struct query_cell names[] = { text("name"), text("n") };
+	const struct query_cell names[] = { text("name"), text(second_name) };
 	struct print *print = print_new(out, form);
 
 	assert_non_null(print);
@@ -68,6 +70,28 @@ table_aligns_numbers_to_the_right(void **state)
 	(void)state;
 	assert_printed(
 	    PRINT_TABLE, cells, 2, "name    n\na           7\nlonger  -1234\n");
+}
+
+static void
+moments_are_dates_for_people_alone(void **state)
+{
+	const struct query_cell cells[] = { text("a"), number(1796130476523564),
+		text("b"), number(1500) };
+
+	(void)state;
+	second_name = "at_us";
+	assert_printed(PRINT_TABLE, cells, 2,
+	    "name  at_us\n"
+	    "a     2026-12-01 13:07:56.523\n"
+	    "b                        1500\n");
+	assert_printed(PRINT_RECORD, cells, 1,
+	    "name   a\nat_us  2026-12-01 13:07:56.523\n");
+	assert_printed(PRINT_JSON_LINES, cells, 1,
+	    "{\"name\":\"a\",\"at_us\":1796130476523564}\n");
+	second_name = "status";
+	assert_printed(
+	    PRINT_RECORD, cells, 1, "name    a\nstatus  1796130476523564\n");
+	second_name = "n";
 }
 
 static void
@@ -167,6 +191,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(table_aligns_numbers_to_the_right),
+		cmocka_unit_test(moments_are_dates_for_people_alone),
 		cmocka_unit_test(
 		    answer_without_rows_prints_nothing_or_an_empty_array),
 		cmocka_unit_test(bytes_that_move_a_terminal_are_escaped),
