@@ -219,7 +219,7 @@ terminal_is_there(const struct terminal *terminal)
 bool
 terminal_waits(const struct terminal *terminal)
 {
-	return terminal->outer >= 0 && terminal->master < 0;
+	return terminal->outer >= 0 && terminal->timer == NULL;
 }
 
 const bool *
@@ -282,6 +282,34 @@ empty(struct lane *lane)
 	memmove(lane->bytes, lane->bytes + wrote, lane->used);
 }
 
+/* Its window is closed, or whoever was logged in there is gone. */
+static bool
+is_hung_up(const struct terminal *terminal)
+{
+	struct termios settings;
+
+	return tcgetattr(terminal->outer, &settings) != 0 && errno == EIO;
+}
+
+/*
+ * The kernel tells a terminal's session leader alone, which need not be us,
+ * so we tell ourselves.  What runs in there has no terminal any more, either.
+ */
+static void
+hang_up(struct terminal *terminal)
+{
+	struct event *const events[] = { terminal->in.readable,
+		terminal->in.writable, terminal->out.readable,
+		terminal->out.writable, terminal->timer };
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		(void)event_del(events[i]);
+	terminal->is_raw = terminal->raw = false;
+	terminal->in.to = terminal->out.from = -1;
+	fd_done(&terminal->master);
+	(void)raise(SIGHUP);
+}
+
 /* The end of what is typed is a key in there, as it was one out here. */
 static void
 on_keys(evutil_socket_t fd, short what, void *arg)
@@ -291,6 +319,10 @@ on_keys(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	if (in_foreground(terminal) && fill(&terminal->in) < 0) {
+		if (is_hung_up(terminal)) {
+			hang_up(terminal);
+			return;
+		}
 		if (terminal->is_raw)
 			terminal->keys = false;
 		else if (terminal->in.used < terminal->in.room)
@@ -323,7 +355,8 @@ on_writable(evutil_socket_t fd, short what, void *arg)
 	update(terminal);
 }
 
-/* A shell moves jobs to the foreground without a word to them. */
+/* A shell moves jobs to the foreground without a word to them, and who reads
+ * no keys is not told of a hang-up. */
 static void
 on_timer(evutil_socket_t fd, short what, void *arg)
 {
@@ -331,6 +364,10 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (is_hung_up(terminal)) {
+		hang_up(terminal);
+		return;
+	}
 	/* The command's end of it may have been opened again. */
 	terminal->ended = false;
 	go_raw(terminal);

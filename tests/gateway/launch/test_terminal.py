@@ -199,6 +199,27 @@ class Terminal(Box):
                 self.wait_for(
                     lambda: not any(map(box.is_alive, all_of_it)), 10)
 
+    # Whoever closes a window tells its session leader alone, and the launcher
+    # is none: setsid is here, as exeat is when it is a window's own program.
+    def test_a_window_that_is_closed_ends_what_runs_in_it(self):
+        for last in ("exec sleep 1000", "sleep 1000 | cat"):
+            with self.subTest(last=last):
+                argv = self.argv(["sh", "-c", "echo here; " + last],
+                                 gateway=["--pid", self.path("pid")])
+                self.clean()
+                pid, master = pty.fork()
+                if pid == 0:
+                    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+                    process = subprocess.Popen(
+                        argv, preexec_fn=lambda: signal.signal(
+                            signal.SIGHUP, signal.SIG_DFL))
+                    os._exit(process.wait())
+                self.expect(master, b"here")
+                os.close(master)
+                self.assertEqual(os.waitstatus_to_exitcode(
+                    os.waitpid(pid, 0)[1]), 129)
+                self.assertEqual(self.result()["end"], "signaled")
+
     def test_a_second_ctrl_c_works_too(self):
         code, out = self.on_terminal(
             "n=0; trap 'n=$((n+1)); echo caught$n; [ $n -lt 2 ] || exit 7' "
