@@ -34,6 +34,22 @@ describe(struct exchange *exchange, struct cursor query)
 	    sizeof(exchange->method));
 }
 
+/* What a row calls it: what is spoken over HTTP, where that has a name. */
+static enum event_l7
+name_protocol(const struct flow *flow, const struct request *request)
+{
+	static const char grpc[] = "application/grpc";
+	struct cursor type;
+
+	if (header_is(request->upgrade, "websocket"))
+		return EVENT_L7_WS;
+	if (header_find(&request->header, "content-type", &type) &&
+	    cursor_literal(&type, grpc) &&
+	    (type.left == 0 || type.at[0] == '+' || type.at[0] == ';'))
+		return EVENT_L7_GRPC;
+	return flow->speaks_h2 ? EVENT_L7_H2 : EVENT_L7_HTTP1;
+}
+
 static bool
 copy_words(struct exchange *exchange, const struct request *request)
 {
@@ -69,6 +85,7 @@ exchange_begin(struct flow *flow, struct leg *server,
 	exchange->server = server;
 	exchange->request = request;
 	exchange->path = path;
+	exchange->l7 = name_protocol(flow, request);
 	exchange->request_ended = !request_has_body(request);
 	exchange->intent_seq = -1;
 	exchange->status = -1;

@@ -23,6 +23,7 @@ struct record_request
 exchange_row(const struct exchange *exchange, enum reason reason)
 {
 	struct record_request row = { .id = exchange->id,
+		.l7 = exchange->l7,
 		.method = cursor_of_text(exchange->method),
 		.object = cursor_of(exchange->object, exchange->object_length),
 		.verdict = &exchange->verdict,

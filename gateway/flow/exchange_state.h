@@ -79,6 +79,7 @@ struct exchange {
 	bool holds_body; /* in tools, and it has not gone on yet */
 
 	/* For its rows. */
+	enum event_l7 l7;
 	uint8_t id[EVENT_REQ_ID];
 	unsigned char object[LIMIT_EVENT_OBJECT];
 	size_t object_length;

@@ -302,7 +302,7 @@ describe_request(const struct flow *flow, const struct record_request *request,
 {
 	struct event event = describe(flow, words);
 
-	event.l7 = flow->speaks_h2 ? EVENT_L7_H2 : EVENT_L7_HTTP1;
+	event.l7 = request->l7;
 	if (flow->role == FLOW_INTERNAL)
 		event.l7 = EVENT_L7_INTERNAL;
 	if (request->to != NULL && address_is_set(&request->to->address))

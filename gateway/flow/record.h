@@ -30,6 +30,7 @@ void record_sum(struct plane *plane, const struct fold_sum *sum);
 /* One request, for the rows about it; text is borrowed for the call. */
 struct record_request {
 	const uint8_t *id; /* EVENT_REQ_ID bytes */
+	enum event_l7 l7;
 	struct cursor method;
 	struct cursor object; /* path and names of query keys */
 	const struct verdict *verdict;

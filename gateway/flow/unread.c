@@ -19,6 +19,7 @@ unread_refuse(struct flow *flow, struct leg *server, enum head_fault fault,
 		.cause = head_fault_words(fault),
 		.event = event };
 	struct record_request row = { .id = id,
+		.l7 = flow->speaks_h2 ? EVENT_L7_H2 : EVENT_L7_HTTP1,
 		.method = cursor_of_text(""),
 		.object = cursor_of_text(""),
 		.verdict = &no_verdict,

@@ -343,6 +343,10 @@ class Http2(world.World):
             r.end();""", origin.port)
         self.assertTrue(out.startswith("200 7 POST https://api.test"), out)
         self.assertEqual(origin.heard, [])
+        with sqlite3.connect(self.database) as database:
+            self.assertEqual([(6,)], database.execute(
+                "SELECT DISTINCT l7 FROM event WHERE req_id IS NOT NULL"
+            ).fetchall())
 
     def test_limit_tells_when_to_come_back(self):
         origin = NodeOrigin(self, kind="clear")

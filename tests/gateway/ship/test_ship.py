@@ -40,8 +40,8 @@ def find_postgres():
 class Server:
     """A PostgreSQL that only its socket leads to; it refuses to be root."""
 
-    def __init__(self, folder):
-        self.bin, self.folder = find_postgres(), folder
+    def __init__(self, folder, fsync="off"):
+        self.bin, self.folder, self.fsync = find_postgres(), folder, fsync
         self.data = os.path.join(folder, "data")
         self.where = f"host={folder} user=postgres dbname=postgres"
         if os.geteuid() == 0:
@@ -61,7 +61,8 @@ class Server:
     def start(self):
         self.run("pg_ctl", "-D", self.data, "-w", "-l",
                  os.path.join(self.folder, "log"), "-o",
-                 f"-k {self.folder} -c listen_addresses= -c fsync=off",
+                 f"-k {self.folder} -c listen_addresses= "
+                 f"-c fsync={self.fsync}",
                  "start")
 
     def stop(self):

@@ -469,6 +469,9 @@ class Protocols(Story):
                 host, OPEN, "http_intent allow none None",
                 "http allow none 101", END)
             self.assertEqual(len(SWITCH) + 21 + 14, rows[2]["bytes_in"])
+            self.assertEqual([(4,)], [tuple(row) for row in self.audit.rows(
+                "SELECT DISTINCT l7 FROM event WHERE req_id IS NOT NULL AND "
+                "dst_id = (SELECT id FROM dst WHERE host = ?)", host)])
             self.counts(1)
 
     def test_client_that_leaves_a_socket_ends_it(self):
