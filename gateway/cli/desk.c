@@ -1,8 +1,9 @@
 #include "gateway/cli/desk.h"
 
 #include "gateway/cli/abspath.h"
+#include "gateway/cli/caller.h"
+#include "gateway/cli/caller_lead.h"
 #include "gateway/cli/lead.h"
-#include "gateway/cli/policies.h"
 #include "gateway/cli/prompt.h"
 #include "gateway/cli/settings.h"
 #include "gateway/cli/steward.h"
@@ -15,7 +16,6 @@
 #include "gateway/proc/rundir.h"
 #include "schema/approval.h"
 #include "schema/brokerage.h"
-#include "schema/json.h"
 #include "schema/order.h"
 #include "schema/status.h"
 
@@ -38,25 +38,13 @@ struct pending {
 	int64_t asked_us;
 };
 
-/* One command that is connected. */
-struct caller {
-	LIST_ENTRY(caller) entry;
-	struct desk *desk;
-	struct channel *channel;
-	struct loop_deferred freeing;
-	char waits_for[LIMIT_ASK_ID + 1]; /* a question; or empty */
-	bool yes; /* what it said to it */
-	struct policies layers; /* handed in so far */
-};
-
 struct desk {
 	struct desk_order order;
 	struct rundir *rundir;
 	struct event *door;
 	struct prompt *prompt;
 	struct swap *swap;
-	struct lead *lead;
-	int64_t started_us;
+	struct caller_run run;
 	struct caller *revoker; /* whose revocation is under way, or NULL */
 	struct caller *swapper; /* whose policy is on its way, or NULL */
 	TAILQ_HEAD(, pending) questions;
@@ -161,7 +149,7 @@ drop(struct caller *caller)
 
 	if (desk->swapper == caller)
 		desk->swapper = NULL;
-	lead_forget(desk->lead, caller);
+	lead_forget(desk->run.lead, caller);
 	if (desk->revoker == caller)
 		desk->revoker = NULL;
 	LIST_REMOVE(caller, entry);
@@ -169,29 +157,6 @@ drop(struct caller *caller)
 	caller->freeing =
 	    (struct loop_deferred){ .call = free_caller, .arg = caller };
 	loop_defer(desk->order.loop, &caller->freeing);
-}
-
-/* The last word on what it wanted; without text all went well. */
-static void
-say_done(struct caller *caller, const struct problem *problem)
-{
-	static const struct problem none = { .text = "" };
-	unsigned char packet[1024];
-	struct cursor_writer out =
-	    frame_begin(FRAME_DESK_DONE, packet, sizeof(packet));
-
-	order_failed_write(problem == NULL ? &none : problem, &out);
-	if (channel_send(caller->channel, &out, NULL, 0) != STATUS_OK)
-		channel_end(caller->channel, STATUS_CLOSED);
-}
-
-static void
-say_problem(struct caller *caller, const char *text)
-{
-	struct problem problem = { .text = "" };
-
-	(void)problem_set(&problem, "%s", text);
-	say_done(caller, &problem);
 }
 
 static bool
@@ -215,7 +180,7 @@ take_list(struct caller *caller, struct cursor body, struct fdpass *fds)
 		if (channel_send(caller->channel, &out, NULL, 0) != STATUS_OK)
 			return false;
 	}
-	say_done(caller, NULL);
+	caller_done(caller, NULL);
 	return cursor_is_empty(&body);
 }
 
@@ -242,7 +207,7 @@ take_places(struct caller *caller, struct cursor body, struct fdpass *fds)
 		if (task->mounts[i].writable &&
 		    !say_place(caller, task->mounts[i].source))
 			return false;
-	say_done(caller, NULL);
+	caller_done(caller, NULL);
 	return cursor_is_empty(&body);
 }
 
@@ -277,11 +242,11 @@ take_answer(struct caller *caller, struct cursor body, struct fdpass *fds)
 		return false;
 	pending = find(desk, answer.id);
 	if (pending == NULL) {
-		say_problem(caller, "this question is not open any more");
+		caller_refuse(caller, "this question is not open any more");
 		return true;
 	}
 	if (!offers(&pending->question, &answer, &problem)) {
-		say_done(caller, &problem);
+		caller_done(caller, &problem);
 		return true;
 	}
 	/* Who it was is for us to say. */
@@ -314,9 +279,9 @@ take_over(struct desk *desk, struct cursor body)
 			continue;
 		caller->waits_for[0] = '\0';
 		if (over.end == said)
-			say_done(caller, NULL);
+			caller_done(caller, NULL);
 		else
-			say_problem(
+			caller_refuse(
 			    caller, "this question is not open any more");
 	}
 	return true;
@@ -354,7 +319,7 @@ take_swap(struct caller *caller, struct cursor body, struct fdpass *fds)
 	name_speaker(desk, "exeat policy set", by, sizeof(by));
 	if (swap_begin(desk->swap, &caller->layers, by, &problem) !=
 	    STATUS_OK) {
-		say_done(caller, &problem);
+		caller_done(caller, &problem);
 		return true;
 	}
 	desk->swapper = caller;
@@ -369,119 +334,8 @@ on_swapped(const struct problem *problem, void *arg)
 
 	desk->swapper = NULL;
 	if (caller != NULL)
-		say_done(caller, problem);
+		caller_done(caller, problem);
 }
-
-/* ---- the sandbox itself ---- */
-
-static bool
-take_info(struct caller *caller, struct cursor body, struct fdpass *fds)
-{
-	const struct desk *desk = caller->desk;
-	const struct task *task = desk->order.task;
-	unsigned char *packet = malloc(LIMIT_FRAME);
-	struct cursor_writer out =
-	    frame_begin(FRAME_DESK_TOLD, packet, LIMIT_FRAME);
-	struct json j = json_to(&out);
-	size_t place = out.used;
-	bool sent;
-
-	(void)fds;
-	if (packet == NULL)
-		return false;
-	cursor_put_u16(&out, 0);
-	json_open(&j, NULL, '{');
-	json_text(&j, "run", desk->order.run);
-	json_text(
-	    &j, "state", lead_is_paused(desk->lead) ? "paused" : "running");
-	json_number(&j, "started_us", desk->started_us);
-	json_text(&j, "workspace", task->workspace.path);
-	json_open(&j, "command", '[');
-	for (char **word = task->command; *word != NULL; word++)
-		json_text(&j, NULL, *word);
-	json_close(&j, ']');
-	json_close(&j, '}');
-	cursor_patch_u16(&out, place, (uint16_t)(out.used - place - 2));
-	sent = channel_send(caller->channel, &out, NULL, 0) == STATUS_OK;
-	free(packet);
-	say_done(caller, NULL);
-	return sent && cursor_is_empty(&body);
-}
-
-static bool
-lead_to(struct caller *caller, uint16_t type, struct cursor body,
-    const struct fdpass *fds)
-{
-	if (lead_ask(caller->desk->lead, type, caller, body, fds) != STATUS_OK)
-		say_problem(caller, "the launcher takes no order");
-	return true;
-}
-
-static bool
-take_pause(struct caller *caller, struct cursor body, struct fdpass *fds)
-{
-	return cursor_is_empty(&body) &&
-	       lead_to(caller, FRAME_REINS_PAUSE, body, fds);
-}
-
-static bool
-take_resume(struct caller *caller, struct cursor body, struct fdpass *fds)
-{
-	return cursor_is_empty(&body) &&
-	       lead_to(caller, FRAME_REINS_RESUME, body, fds);
-}
-
-static bool
-take_stop(struct caller *caller, struct cursor body, struct fdpass *fds)
-{
-	return cursor_is_empty(&body) &&
-	       lead_to(caller, FRAME_REINS_STOP, body, fds);
-}
-
-static bool
-take_exec(struct caller *caller, struct cursor body, struct fdpass *fds)
-{
-	return lead_to(caller, FRAME_REINS_EXEC, body, fds);
-}
-
-static void
-on_led(void *asker, const struct problem *problem)
-{
-	say_done(asker, problem);
-}
-
-static void
-on_exited(void *asker, unsigned code, const struct problem *problem)
-{
-	struct caller *caller = asker;
-	unsigned char packet[16];
-	struct cursor_writer out =
-	    frame_begin(FRAME_DESK_EXITED, packet, sizeof(packet));
-
-	if (problem != NULL)
-		say_done(caller, problem);
-	cursor_put_u32(&out, code);
-	if (channel_send(caller->channel, &out, NULL, 0) != STATUS_OK)
-		channel_end(caller->channel, STATUS_CLOSED);
-}
-
-static void
-on_its_terminal(void *asker, int fd)
-{
-	struct caller *caller = asker;
-	unsigned char packet[8];
-	struct cursor_writer out =
-	    frame_begin(FRAME_DESK_TERMINAL, packet, sizeof(packet));
-
-	if (channel_send(caller->channel, &out, &fd, 1) != STATUS_OK)
-		channel_end(caller->channel, STATUS_CLOSED);
-}
-
-static const struct lead_events lead_events = {
-	.on_done = on_led,
-	.on_exited = on_exited,
-	.on_terminal = on_its_terminal,
-};
 
 /* ---- a credential ---- */
 
@@ -493,7 +347,7 @@ on_revoked(const struct problem *problem, void *arg)
 
 	desk->revoker = NULL;
 	if (caller != NULL)
-		say_done(caller, problem);
+		caller_done(caller, problem);
 }
 
 static bool
@@ -514,9 +368,9 @@ take_revoke(struct caller *caller, struct cursor body, struct fdpass *fds)
 	if (status == STATUS_OK)
 		desk->revoker = caller;
 	else if (status == STATUS_NOT_FOUND)
-		say_problem(caller, "this run has no credentials");
+		caller_refuse(caller, "this run has no credentials");
 	else
-		say_problem(caller, "the broker cannot be asked now");
+		caller_refuse(caller, "the broker cannot be asked now");
 	return true;
 }
 
@@ -530,11 +384,11 @@ static const struct {
 	{ FRAME_DESK_ANSWER, take_answer },
 	{ FRAME_DESK_LAYER, take_layer },
 	{ FRAME_DESK_SWAP, take_swap },
-	{ FRAME_DESK_INFO, take_info },
-	{ FRAME_DESK_PAUSE, take_pause },
-	{ FRAME_DESK_RESUME, take_resume },
-	{ FRAME_DESK_STOP, take_stop },
-	{ FRAME_DESK_EXEC, take_exec },
+	{ FRAME_DESK_INFO, caller_take_info },
+	{ FRAME_DESK_PAUSE, caller_take_pause },
+	{ FRAME_DESK_RESUME, caller_take_resume },
+	{ FRAME_DESK_STOP, caller_take_stop },
+	{ FRAME_DESK_EXEC, caller_take_exec },
 	{ FRAME_DESK_REVOKE, take_revoke },
 };
 
@@ -577,6 +431,7 @@ add_caller(struct desk *desk, int fd)
 		return;
 	}
 	caller->desk = desk;
+	caller->run = &desk->run;
 	caller->channel =
 	    channel_new(desk->order.loop, fd, &caller_events, caller);
 	if (caller->channel == NULL) {
@@ -662,9 +517,12 @@ desk_new(
 	LIST_INIT(&desk->callers);
 	desk->swap = swap_new(&swap);
 	desk->prompt = prompt_new(order->loop, on_prompt, desk);
-	desk->lead = lead_new(order->launcher, &lead_events);
-	desk->started_us = clock_wall_us();
-	if (desk->swap == NULL || desk->prompt == NULL || desk->lead == NULL)
+	desk->run.lead = lead_new(order->launcher, &caller_lead_events);
+	desk->run.name = order->run;
+	desk->run.task = order->task;
+	desk->run.started_us = clock_wall_us();
+	if (desk->swap == NULL || desk->prompt == NULL ||
+	    desk->run.lead == NULL)
 		status = problem_set(reterr, "there is no memory for a desk");
 	else
 		status = open_door(desk, reterr);
@@ -692,7 +550,7 @@ desk_free(struct desk *desk)
 		forget(desk, TAILQ_FIRST(&desk->questions));
 	prompt_free(desk->prompt);
 	swap_free(desk->swap);
-	lead_free(desk->lead);
+	lead_free(desk->run.lead);
 	rundir_remove(desk->rundir);
 	free(desk);
 }
@@ -710,5 +568,5 @@ desk_take(struct desk *desk, const struct frame *frame)
 bool
 desk_hear(struct desk *desk, const struct frame *frame, struct fdpass *fds)
 {
-	return lead_take(desk->lead, frame, fds);
+	return lead_take(desk->run.lead, frame, fds);
 }

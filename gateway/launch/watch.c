@@ -1,6 +1,5 @@
 #include "gateway/launch/watch.h"
 
-#include "gateway/launch/bounds.h"
 #include "gateway/launch/enter.h"
 #include "gateway/launch/execlog.h"
 #include "gateway/launch/offer.h"
@@ -9,6 +8,8 @@
 #include "gateway/launch/redirect.h"
 #include "gateway/launch/report.h"
 #include "gateway/launch/serve.h"
+#include "gateway/launch/watch_hear.h"
+#include "gateway/launch/watch_state.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proc/fd.h"
 #include "gateway/proc/fdpass.h"
@@ -30,41 +31,8 @@
 static const int forwarded[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1,
 	SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP };
 
-enum watch_state {
-	WATCH_BUILDING, /* until the command starts */
-	WATCH_RUNNING,
-	WATCH_ENDING, /* it has been told to end, or lost its gateway */
-	WATCH_OVER
-};
-
-struct watch {
-	const struct plan *plan;
-	struct outcome *outcome;
-	struct terminal *terminal;
-	struct pipes *pipes;
-	struct bounds bounds;
-	int proc; /* the sandbox's; -1 until it is there */
-	int counters; /* of its refused packets: redirect_count(); the same */
-	struct entered entered;
-	struct loop *loop;
-	struct serve *serve;
-	struct execlog *execlog; /* NULL: nothing is recorded */
-	int gateway, signals;
-	struct event *inside, *first, *signalled, *answered, *timer, *look;
-	enum watch_state state;
-	int64_t started_us;
-	int64_t deadline_us; /* of the command; 0: none */
-	int64_t paused_us; /* since when */
-	bool paused;
-	bool offered, trusted;
-	bool ready, go; /* the inside is, and the parent said so */
-	bool stops; /* we were told to stop, and wait for the command to */
-};
-
-static const struct timeval look_time = { .tv_usec = LIMIT_LOOK_MS * 1000L };
-
-static void
-arm(struct watch *watch, int64_t ms)
+void
+watch_arm(struct watch *watch, int64_t ms)
 {
 	struct timeval wait = { .tv_sec = ms / 1000,
 		.tv_usec = (suseconds_t)(ms % 1000 * 1000) };
@@ -73,18 +41,26 @@ arm(struct watch *watch, int64_t ms)
 	(void)event_add(watch->timer, &wait);
 }
 
-static void
-end(struct watch *watch)
+void
+watch_look(struct watch *watch)
+{
+	static const struct timeval time = { .tv_usec = LIMIT_LOOK_MS * 1000L };
+
+	(void)event_add(watch->look, &time);
+}
+
+void
+watch_end(struct watch *watch)
 {
 	watch->state = WATCH_OVER;
 	loop_stop(watch->loop);
 }
 
-static void
-fail(struct watch *watch, enum stage stage, const struct problem *problem)
+void
+watch_fail(struct watch *watch, enum stage stage, const struct problem *problem)
 {
 	outcome_failed(watch->outcome, stage, OUTCOME_CODE_FAILED, problem);
-	end(watch);
+	watch_end(watch);
 }
 
 static void
@@ -105,266 +81,11 @@ begin_end(struct watch *watch)
 	watch->state = WATCH_ENDING;
 	if (watch->paused) {
 		outcome_ended(watch->outcome, 0);
-		end(watch);
+		watch_end(watch);
 		return;
 	}
-	arm(watch, watch->plan->grace_ms);
+	watch_arm(watch, watch->plan->grace_ms);
 	send_signal(watch, REPORT_SIGNAL_GROUP, SIGTERM);
-}
-
-/* ---- reports of the inside, a table of what each is good for ---- */
-
-typedef void watch_report(
-    struct watch *, const struct report *, struct fdpass *);
-
-static void
-on_listeners(
-    struct watch *watch, const struct report *report, struct fdpass *fds)
-{
-	struct problem problem = { 0 };
-
-	(void)report;
-	if (offer_send(watch->gateway, fds->fds, &problem) != STATUS_OK)
-		fail(watch, STAGE_HANDOFF, &problem);
-	watch->counters = fdpass_take(fds, HANDOFF_FD_COUNT);
-	watch->offered = true;
-}
-
-static void
-on_listener(int fd, void *arg)
-{
-	struct watch *watch = arg;
-	struct problem problem = { 0 };
-
-	if (watch->execlog == NULL)
-		(void)close(fd);
-	else if (execlog_listen(watch->execlog, fd) != STATUS_OK) {
-		(void)problem_set(&problem, "programs cannot be recorded");
-		fail(watch, STAGE_SYSCALLS, &problem);
-	}
-}
-
-static void
-on_recorder(
-    struct watch *watch, const struct report *report, struct fdpass *fds)
-{
-	(void)report;
-	on_listener(fdpass_take(fds, 0), watch);
-}
-
-static void
-on_proc(struct watch *watch, const struct report *report, struct fdpass *fds)
-{
-	(void)report;
-	watch->proc = fdpass_take(fds, 0);
-}
-
-static void
-on_terminal(
-    struct watch *watch, const struct report *report, struct fdpass *fds)
-{
-	struct problem problem = { 0 };
-
-	if (terminal_begin(watch->terminal, watch->loop, fdpass_take(fds, 0),
-		&problem) != STATUS_OK)
-		fail(watch, report->stage, &problem);
-}
-
-static void
-on_hidden(struct watch *watch, const struct report *report, struct fdpass *fds)
-{
-	(void)fds;
-	if (outcome_add_hidden(watch->outcome, report->problem.text) !=
-	    STATUS_OK) {
-		struct problem problem = { 0 };
-
-		(void)problem_set(&problem,
-		    "more than %d secrets lie in the workspace", LIMIT_HIDDEN);
-		fail(watch, STAGE_MASKS, &problem);
-	}
-}
-
-static void
-on_degraded(
-    struct watch *watch, const struct report *report, struct fdpass *fds)
-{
-	(void)fds;
-	if (outcome_add_degraded(watch->outcome, report->problem.text) !=
-	    STATUS_OK)
-		fail(watch, report->stage, &report->problem);
-}
-
-/* All is built, and whoever wants the run has written it down. */
-static void
-let_go(struct watch *watch)
-{
-	struct report report = { .kind = REPORT_RUN, .stage = STAGE_COMMAND };
-
-	/* An inside that is gone is told by its end. */
-	if (watch->ready && watch->go)
-		(void)!report_send(watch->entered.control, &report, NULL);
-}
-
-static void
-on_ready(struct watch *watch, const struct report *report, struct fdpass *fds)
-{
-	(void)report;
-	(void)fds;
-	watch->ready = true;
-	let_go(watch);
-}
-
-static void
-begin_serving(struct watch *watch)
-{
-	const struct serve_target target = { .plan = watch->plan,
-		.bounds = &watch->bounds,
-		.ids = &watch->entered.ids,
-		.init = watch->entered.child.pidfd,
-		.pause = { .cgroup = &watch->bounds.cgroup,
-		    .control = watch->entered.control,
-		    .proc = watch->proc } };
-
-	serve_begin(watch->serve, &target);
-}
-
-static void
-on_started(struct watch *watch, const struct report *report, struct fdpass *fds)
-{
-	(void)report;
-	(void)fds;
-	watch->state = WATCH_RUNNING;
-	(void)event_del(watch->timer);
-	if (watch->plan->wall_ms > 0) {
-		watch->deadline_us =
-		    clock_monotonic_us() + watch->plan->wall_ms * 1000;
-		arm(watch, watch->plan->wall_ms);
-	}
-	begin_serving(watch);
-	(void)event_add(watch->look, &look_time);
-}
-
-static void
-on_failed(struct watch *watch, const struct report *report, struct fdpass *fds)
-{
-	(void)fds;
-	outcome_failed(
-	    watch->outcome, report->stage, report->value, &report->problem);
-	end(watch);
-}
-
-static void
-on_stopped(struct watch *watch, const struct report *report, struct fdpass *fds)
-{
-	(void)report;
-	(void)fds;
-	if (watch->paused ||
-	    (!watch->stops && !terminal_is_there(watch->terminal)))
-		return;
-	watch->stops = false;
-	terminal_stop(watch->terminal);
-}
-
-static void
-on_ended(struct watch *watch, const struct report *report, struct fdpass *fds)
-{
-	(void)fds;
-	outcome_ended(watch->outcome, report->value);
-	end(watch);
-}
-
-/* NULL: only we may say that. */
-static watch_report *const handlers[REPORT_COUNT] = {
-	[REPORT_LISTENERS] = on_listeners,
-	[REPORT_RECORDER] = on_recorder,
-	[REPORT_PROC] = on_proc,
-	[REPORT_TERMINAL] = on_terminal,
-	[REPORT_HIDDEN] = on_hidden,
-	[REPORT_DEGRADED] = on_degraded,
-	[REPORT_READY] = on_ready,
-	[REPORT_STARTED] = on_started,
-	[REPORT_FAILED] = on_failed,
-	[REPORT_STOPPED] = on_stopped,
-	[REPORT_ENDED] = on_ended,
-};
-
-/* The order the inside keeps: one offer, and nothing runs before trust. */
-static bool
-is_in_order(const struct watch *watch, enum report_kind kind)
-{
-	switch (kind) {
-	case REPORT_LISTENERS:
-		return !watch->offered;
-	case REPORT_RECORDER:
-		return true;
-	case REPORT_PROC:
-		return watch->proc < 0;
-	case REPORT_TERMINAL:
-		return terminal_waits(watch->terminal);
-	case REPORT_READY:
-		return watch->trusted && !watch->ready;
-	case REPORT_STARTED:
-		return watch->ready && watch->go &&
-		       watch->state == WATCH_BUILDING;
-	case REPORT_STOPPED:
-	case REPORT_ENDED:
-		return watch->state != WATCH_BUILDING;
-	case REPORT_HIDDEN:
-		return watch->state == WATCH_BUILDING;
-	/* The command's own process is the last to tell. */
-	case REPORT_DEGRADED:
-	case REPORT_FAILED:
-		return true;
-	case REPORT_GO:
-	case REPORT_TRUST:
-	case REPORT_RUN:
-	case REPORT_SIGNAL:
-	case REPORT_SIGNAL_GROUP:
-	case REPORT_PAUSE:
-	case REPORT_COUNT:
-		return false;
-	}
-	return false;
-}
-
-/* The inside is gone, or speaks out of turn. */
-static void
-lose(struct watch *watch)
-{
-	struct problem problem = { 0 };
-
-	/* Who was told to end may go without a word. */
-	if (watch->state == WATCH_ENDING)
-		outcome_ended(watch->outcome, 0);
-	else {
-		(void)problem_set(&problem,
-		    "the sandbox's first process ended without a word");
-		outcome_failed(
-		    watch->outcome, STAGE_INIT, OUTCOME_CODE_FAILED, &problem);
-	}
-	end(watch);
-}
-
-static void
-hear_inside(struct watch *watch)
-{
-	while (watch->state != WATCH_OVER) {
-		struct report report;
-		struct fdpass fds;
-		int status =
-		    report_receive(watch->entered.control, &report, &fds);
-
-		if (status == STATUS_AGAIN)
-			return;
-		if (status != STATUS_OK || !is_in_order(watch, report.kind)) {
-			if (status == STATUS_OK)
-				fdpass_done(&fds);
-			lose(watch);
-			return;
-		}
-		handlers[report.kind](watch, &report, &fds);
-		fdpass_done(&fds);
-	}
 }
 
 /* ---- the gateway ---- */
@@ -394,7 +115,7 @@ take_trust(struct watch *watch)
 		    problem_set(&problem, "the sandbox takes no trust bundle");
 	watch->trusted = status == STATUS_OK;
 	if (status != STATUS_OK)
-		fail(watch, STAGE_HANDOFF, &problem);
+		watch_fail(watch, STAGE_HANDOFF, &problem);
 }
 
 static void
@@ -410,7 +131,7 @@ hear_gateway(struct watch *watch)
 
 		(void)problem_set(
 		    &problem, "the gateway left before the sandbox began");
-		fail(watch, STAGE_HANDOFF, &problem);
+		watch_fail(watch, STAGE_HANDOFF, &problem);
 		return;
 	}
 	/* It has nothing more to say: this is its end.  Connections are
@@ -419,7 +140,7 @@ hear_gateway(struct watch *watch)
 		return;
 	watch->outcome->end = OUTCOME_GATEWAY_LOST;
 	watch->state = WATCH_ENDING;
-	arm(watch, LIMIT_GATEWAY_GRACE_MS);
+	watch_arm(watch, LIMIT_GATEWAY_GRACE_MS);
 }
 
 /* ---- the parent ---- */
@@ -430,7 +151,7 @@ on_go(void *arg)
 	struct watch *watch = arg;
 
 	watch->go = true;
-	let_go(watch);
+	watch_let_go(watch);
 }
 
 /* Somebody said exeat stop: as a time limit, but at once. */
@@ -460,11 +181,11 @@ on_pause(bool paused, void *arg)
 		return;
 	}
 	watch->bounds.busy_us = 0;
-	(void)event_add(watch->look, &look_time);
+	watch_look(watch);
 	if (watch->deadline_us == 0)
 		return;
 	watch->deadline_us += now - watch->paused_us;
-	arm(watch, (watch->deadline_us - now) / 1000);
+	watch_arm(watch, (watch->deadline_us - now) / 1000);
 }
 
 /* Its death is ours, by the kernel; a bad word is as good as that. */
@@ -477,7 +198,7 @@ on_left(void *arg)
 	if (watch->state == WATCH_OVER)
 		return;
 	(void)problem_set(&problem, "whoever started the sandbox is gone");
-	fail(watch, STAGE_COMMAND, &problem);
+	watch_fail(watch, STAGE_COMMAND, &problem);
 }
 
 static const struct serve_events serve_events = {
@@ -485,7 +206,7 @@ static const struct serve_events serve_events = {
 	.on_stop = on_stop,
 	.on_pause = on_pause,
 	.on_left = on_left,
-	.on_recorder = on_listener,
+	.on_recorder = watch_record,
 };
 
 /* ---- signals and time ---- */
@@ -498,7 +219,7 @@ abort_building(struct watch *watch, int number)
 		return;
 	/* As if the command had been there and been ended by it. */
 	outcome_ended(watch->outcome, number);
-	end(watch);
+	watch_end(watch);
 }
 
 /* A terminal speaks to a group, and so does whoever lets us go on. */
@@ -552,7 +273,7 @@ run_out_of_time(struct watch *watch)
 		    : !watch->trusted ? "the gateway"
 		    : !watch->ready   ? "the sandbox"
 				      : "whoever started it");
-		fail(watch, STAGE_HANDOFF, &problem);
+		watch_fail(watch, STAGE_HANDOFF, &problem);
 		return;
 	case WATCH_RUNNING:
 		watch->outcome->end = OUTCOME_TIMEOUT;
@@ -560,7 +281,7 @@ run_out_of_time(struct watch *watch)
 		return;
 	case WATCH_ENDING:
 		outcome_ended(watch->outcome, 0);
-		end(watch);
+		watch_end(watch);
 		return;
 	case WATCH_OVER:
 		return;
@@ -594,7 +315,7 @@ on_look(evutil_socket_t fd, short what, void *arg)
 	}
 	watch->outcome->end = ends[verdict];
 	outcome_ended(watch->outcome, 0);
-	end(watch);
+	watch_end(watch);
 }
 
 /* Reports first: what ended the sandbox was said before it ended. */
@@ -604,11 +325,11 @@ on_event(evutil_socket_t fd, short what, void *arg)
 	struct watch *watch = arg;
 
 	(void)what;
-	hear_inside(watch);
+	watch_hear(watch);
 	if (watch->state == WATCH_OVER)
 		return;
 	if (fd == watch->entered.child.pidfd)
-		lose(watch);
+		watch_lose(watch);
 	else if (fd == watch->signals)
 		hear_signal(watch);
 	else if (fd == watch->gateway)
@@ -713,7 +434,7 @@ attend(struct watch *watch, enum stage *ret_stage, struct problem *reterr)
 		return status;
 	watch->inside = listen_to(watch, watch->entered.control);
 	watch->first = listen_to(watch, watch->entered.child.pidfd);
-	arm(watch, LIMIT_SIBLING_MS);
+	watch_arm(watch, LIMIT_SIBLING_MS);
 	if (watch->inside == NULL || watch->first == NULL ||
 	    loop_run(watch->loop) != STATUS_OK)
 		status = problem_set(reterr, "the loop of events cannot run");
