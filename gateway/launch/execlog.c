@@ -328,7 +328,9 @@ keep(struct execlog *log, const struct kin *kin, const struct claim *claim)
 	program->patience = 0;
 	program->claim = *claim;
 	TAILQ_INSERT_TAIL(&log->waiting, program, entry);
-	(void)event_add(log->tick, &tick);
+	/* One that is begun anew by each would never come to its end. */
+	if (event_pending(log->tick, EV_TIMEOUT, NULL) == 0)
+		(void)event_add(log->tick, &tick);
 }
 
 static void

@@ -8,6 +8,7 @@ remote_begin(struct remote *remote, pid_t tid)
 {
 	remote->tid = tid;
 	remote->next = 0;
+	remote->begun = false;
 	for (size_t i = 0; i < REMOTE_PAGES; i++)
 		remote->pages[i].there = false;
 }
@@ -65,6 +66,24 @@ read_pages(struct remote *remote, const uint64_t *pages, size_t count)
 	}
 }
 
+/* Behind what was asked for: one that cannot be read ends the call. */
+static size_t
+add_guesses(const struct remote *remote, uint64_t *pages, size_t count)
+{
+	for (size_t i = 0; i < REMOTE_GUESSES && count < REMOTE_PAGES; i++)
+		if (remote->guesses[i] != 0 &&
+		    !is_among(pages, count, remote->guesses[i]))
+			pages[count++] = remote->guesses[i];
+	return count;
+}
+
+static void
+keep_guesses(struct remote *remote, const uint64_t *pages, size_t count)
+{
+	for (size_t i = 0; i < REMOTE_GUESSES; i++)
+		remote->guesses[i] = i < count ? pages[i] : 0;
+}
+
 void
 remote_want(struct remote *remote, const uint64_t *addresses, size_t count)
 {
@@ -78,8 +97,14 @@ remote_want(struct remote *remote, const uint64_t *addresses, size_t count)
 		    !is_among(pages, wanted, from))
 			pages[wanted++] = from;
 	}
-	if (wanted > 0)
-		read_pages(remote, pages, wanted);
+	if (wanted == 0)
+		return;
+	if (remote->begun)
+		keep_guesses(remote, pages, wanted);
+	else
+		wanted = add_guesses(remote, pages, wanted);
+	remote->begun = true;
+	read_pages(remote, pages, wanted);
 }
 
 bool

@@ -3,6 +3,10 @@
  *
  * A read never goes over the end of a page, which may be the last of its
  * mapping.  What is read can be something else a moment later.
+ *
+ * Processes that were forked from one another keep their words in the same
+ * places: the pages that had to be read later for the last one are read at
+ * once for the next.
  */
 #ifndef GATEWAY_LAUNCH_REMOTE_H
 #define GATEWAY_LAUNCH_REMOTE_H
@@ -17,11 +21,14 @@
 
 #define REMOTE_PAGE 4096 /* the smallest there is */
 #define REMOTE_PAGES 4
+#define REMOTE_GUESSES 2 /* so that there is room for what was asked for */
 
 /* The owner's room; remote_begin() is its beginning. */
 struct remote {
 	pid_t tid;
 	size_t next; /* the place that is filled next */
+	bool begun; /* something was read of this one */
+	uint64_t guesses[REMOTE_GUESSES]; /* of the last; 0: none */
 	struct {
 		uint64_t from;
 		bool there;
