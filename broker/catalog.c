@@ -144,25 +144,50 @@ read_stead(const struct reading *reading, struct credential *credential)
 	}
 }
 
+/* An AWS SDK signs with what it is told there, Google's sends it. */
+static void
+read_metadata(const struct reading *reading, const struct mint *mint)
+{
+	const char *cloud =
+	    reading_text(reading, "metadata", READING_OPTIONAL, 8);
+	bool signs = strcmp(mint->kind, "sigv4") == 0 ||
+		     strcmp(mint->kind, "aws_web_identity") == 0;
+
+	if (cloud == NULL)
+		return;
+	if (strcmp(cloud, "aws") != 0 && strcmp(cloud, "gcp") != 0)
+		reading_blame(reading, "metadata", "write \"aws\" or \"gcp\"",
+		    "no metadata service of \"%.8s\" has a look-alike", cloud);
+	else if (signs != (strcmp(cloud, "aws") == 0))
+		reading_blame(reading, "metadata",
+		    "\"aws\" is for kinds that sign, \"gcp\" for the others",
+		    "a credential of kind %s is not for the SDKs of \"%.8s\"",
+		    mint->kind, cloud);
+}
+
 /* It is the command that makes it; here it is only looked at. */
 static void
 read_placeholder(const struct reading *reading, struct credential *credential)
 {
 	static const char *const keys[] = { "env", "secret_env", "shape", "in",
-		NULL };
+		"metadata", NULL };
 	struct place place;
 	struct reading inner;
+	enum reading_need need;
 
 	if (!reading_object(
 		reading, "placeholder", READING_OPTIONAL, &place, &inner))
 		return;
 	reading_known(&inner, keys, NULL);
-	(void)!reading_text(
-	    &inner, "env", READING_REQUIRED, LIMIT_VARIABLE_NAME);
+	need = json_object_get(inner.object, "metadata") == NULL
+		   ? READING_REQUIRED
+		   : READING_OPTIONAL;
+	(void)!reading_text(&inner, "env", need, LIMIT_VARIABLE_NAME);
 	(void)!reading_text(
 	    &inner, "secret_env", READING_OPTIONAL, LIMIT_VARIABLE_NAME);
 	(void)!reading_text(&inner, "shape", READING_OPTIONAL, 32);
 	read_stead(&inner, credential);
+	read_metadata(&inner, credential->mint);
 }
 
 static void

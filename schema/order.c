@@ -55,21 +55,25 @@ order_lure_write(const struct order_lure *lure, struct cursor_writer *out)
 	cursor_put_string(out, lure->credential);
 	cursor_put_string(out, lure->value);
 	cursor_put_u8(out, lure->signs);
+	cursor_put_u8(out, (uint8_t)lure->cloud);
 }
 
 int
 order_lure_read(struct cursor body, struct order_lure *ret)
 {
 	struct order_lure lure;
-	uint8_t signs;
+	uint8_t signs, cloud;
 
 	if (!cursor_string(&body, lure.credential, sizeof(lure.credential)) ||
 	    lure.credential[0] == '\0' ||
 	    !cursor_string(&body, lure.value, sizeof(lure.value)) ||
 	    strlen(lure.value) < LIMIT_NEEDLE_LEAST ||
-	    !cursor_u8(&body, &signs) || signs > 1 || !cursor_is_empty(&body))
+	    !cursor_u8(&body, &signs) || signs > 1 ||
+	    !cursor_u8(&body, &cloud) || cloud >= ORDER_CLOUD_COUNT ||
+	    !cursor_is_empty(&body))
 		return STATUS_MALFORMED;
 	lure.signs = signs == 1;
+	lure.cloud = (enum order_cloud)cloud;
 	*ret = lure;
 	return STATUS_OK;
 }

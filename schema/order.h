@@ -44,6 +44,14 @@ void order_begin_write(
     const struct order_begin *begin, struct cursor_writer *out);
 int order_begin_read(struct cursor body, struct order_begin *ret) MUST_CHECK;
 
+/* The clouds whose metadata services have a look-alike. */
+enum order_cloud {
+	ORDER_CLOUD_NONE,
+	ORDER_CLOUD_AWS,
+	ORDER_CLOUD_GCP,
+	ORDER_CLOUD_COUNT
+};
+
 /*
  * ORDER_LURE, before ORDER_BEGIN: a placeholder that the sandbox has in the
  * place of a credential.  It is no secret, and worth nothing anywhere.
@@ -52,6 +60,7 @@ struct order_lure {
 	char credential[LIMIT_CREDENTIAL_NAME + 1];
 	char value[LIMIT_PLACEHOLDER + 1];
 	bool signs; /* a key to sign with, which is never sent */
+	enum order_cloud cloud; /* whose metadata service tells it, too */
 };
 void order_lure_write(const struct order_lure *lure, struct cursor_writer *out);
 int order_lure_read(struct cursor body, struct order_lure *ret) MUST_CHECK;

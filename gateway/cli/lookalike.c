@@ -29,6 +29,17 @@ static const struct shape {
 	{ "ASIA", 16, capitals },
 };
 
+/* By its word in the file, and what its keys begin with. */
+static const struct {
+	const char *word, *shape;
+} clouds[] = {
+	[ORDER_CLOUD_NONE] = { "", "" },
+	[ORDER_CLOUD_AWS] = { "aws", "ASIA" },
+	[ORDER_CLOUD_GCP] = { "gcp", "ya29." },
+};
+static_assert(sizeof(clouds) / sizeof(clouds[0]) == ORDER_CLOUD_COUNT,
+    "each cloud has its word");
+
 enum {
 	ANY_LENGTH = 40, /* of a prefix that is not in the list */
 	PREFIX_MAX = 32,
@@ -114,34 +125,90 @@ next(struct lookalikes *lookalikes, const char *credential)
 	return lure;
 }
 
+static const char *
+text_of(json_t *placeholder, const char *key)
+{
+	return json_string_value(json_object_get(placeholder, key));
+}
+
+static enum order_cloud
+cloud_of(json_t *placeholder)
+{
+	const char *word = text_of(placeholder, "metadata");
+
+	for (size_t i = 0; word != NULL && i < ORDER_CLOUD_COUNT; i++)
+		if (strcmp(clouds[i].word, word) == 0)
+			return (enum order_cloud)i;
+	return ORDER_CLOUD_NONE;
+}
+
+/* One credential for one service: an SDK takes what it is told. */
+static int
+join_cloud(struct lookalikes *lookalikes, struct order_lure *lure,
+    enum order_cloud cloud, struct problem *reterr)
+{
+	for (size_t i = 0; i < lookalikes->count; i++) {
+		const struct order_lure *other = &lookalikes->list[i];
+
+		if (cloud == ORDER_CLOUD_NONE || other->cloud != cloud)
+			continue;
+		(void)problem_set(reterr,
+		    "%s and %s would both be told by the metadata service of "
+		    "%s",
+		    other->credential, lure->credential, clouds[cloud].word);
+		return problem_cure(
+		    reterr, "take \"metadata\" out of one of them");
+	}
+	lure->cloud = cloud;
+	return STATUS_OK;
+}
+
+/* The key that belongs to a placeholder that is signed with. */
+static int
+make_secret(struct lookalikes *lookalikes, struct variables *variables,
+    const struct order_lure *lure, const char *env, struct problem *reterr)
+{
+	struct order_lure *secret = next(lookalikes, lure->credential);
+
+	if (secret == NULL ||
+	    draw(letters, AWS_SECRET, secret->value) != STATUS_OK)
+		return problem_set(reterr, "no placeholder can be made for %s",
+		    lure->credential);
+	secret->signs = true;
+	secret->cloud = lure->cloud;
+	return env == NULL ? STATUS_OK
+			   : set(variables, env, secret->value, reterr);
+}
+
 static int
 make_one(struct lookalikes *lookalikes, struct variables *variables,
     const char *credential, json_t *placeholder, struct problem *reterr)
 {
-	const char *env =
-	    json_string_value(json_object_get(placeholder, "env"));
-	const char *secret_env =
-	    json_string_value(json_object_get(placeholder, "secret_env"));
-	const char *prefix =
-	    json_string_value(json_object_get(placeholder, "shape"));
-	struct order_lure *lure = next(lookalikes, credential), *secret;
+	const char *env = text_of(placeholder, "env");
+	const char *secret_env = text_of(placeholder, "secret_env");
+	const char *prefix = text_of(placeholder, "shape");
+	enum order_cloud cloud = cloud_of(placeholder);
+	struct order_lure *lure = next(lookalikes, credential);
 	int status = STATUS_OK;
 
-	if (lure == NULL ||
-	    make_value(prefix == NULL ? "" : prefix, lure->value) != STATUS_OK)
+	if (prefix == NULL)
+		prefix = clouds[cloud].shape;
+	if (lure == NULL || make_value(prefix, lure->value) != STATUS_OK)
 		return problem_set(
 		    reterr, "no placeholder can be made for %s", credential);
-	if (env != NULL)
+	status = join_cloud(lookalikes, lure, cloud, reterr);
+	if (status == STATUS_OK && env != NULL)
 		status = set(variables, env, lure->value, reterr);
-	if (status != STATUS_OK || secret_env == NULL)
-		return status;
-	secret = next(lookalikes, credential);
-	if (secret == NULL ||
-	    draw(letters, AWS_SECRET, secret->value) != STATUS_OK)
-		return problem_set(
-		    reterr, "no placeholder can be made for %s", credential);
-	secret->signs = true;
-	return set(variables, secret_env, secret->value, reterr);
+	if (status == STATUS_OK &&
+	    (secret_env != NULL || cloud == ORDER_CLOUD_AWS))
+		status = make_secret(
+		    lookalikes, variables, lure, secret_env, reterr);
+	/* Older SDKs know the container's service by this path alone. */
+	if (status == STATUS_OK && cloud == ORDER_CLOUD_AWS && env == NULL)
+		status =
+		    set(variables, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+			"/v1/aws", reterr);
+	return status;
 }
 
 int

@@ -198,6 +198,13 @@ names_is_internal(const struct hostname *name)
 	       memcmp(name->text, NAMES_INTERNAL, name->length) == 0;
 }
 
+bool
+names_is_metadata(const struct hostname *name)
+{
+	return name->length == sizeof(NAMES_METADATA) - 1 &&
+	       memcmp(name->text, NAMES_METADATA, name->length) == 0;
+}
+
 size_t
 names_count(const struct names *names)
 {

@@ -21,6 +21,10 @@ struct names;
 #define NAMES_INTERNAL "exeat.internal"
 bool names_is_internal(const struct hostname *name);
 
+/* The name by which Google's SDKs look for its metadata service. */
+#define NAMES_METADATA "metadata.google.internal"
+bool names_is_metadata(const struct hostname *name);
+
 struct names *names_new(void) MUST_CHECK;
 void names_free(struct names *names);
 

@@ -112,6 +112,16 @@ give_address(
 	ruling->address = query->type == DNS_TYPE_A ? both.v4 : both.v6;
 }
 
+/* What the gateway answers itself needs no rule. */
+static bool
+is_ours(const struct stub *stub, const struct hostname *host)
+{
+	if (names_is_internal(host))
+		return true;
+	return names_is_metadata(host) &&
+	       lures_cloud(stub->run->lures, ORDER_CLOUD_GCP, false) != NULL;
+}
+
 static void
 rule_on(struct stub *stub, const struct dns_query *query, struct ruling *ruling)
 {
@@ -131,7 +141,7 @@ rule_on(struct stub *stub, const struct dns_query *query, struct ruling *ruling)
 		ruling->reason = REASON_PLACEHOLDER_LEAK;
 		return;
 	}
-	if (names_is_internal(&query->host))
+	if (is_ours(stub, &query->host))
 		ruling->verdict.kind = VERDICT_ALLOW;
 	else
 		stack_decide(stub->run->stack, &facts, &ruling->verdict);

@@ -4,7 +4,9 @@
 #include "gateway/dns/stub.h"
 #include "gateway/flow/flow.h"
 #include "gateway/flow/internal.h"
+#include "gateway/flow/metadata.h"
 #include "gateway/proto/authority.h"
+#include "gateway/run/run.h"
 
 enum {
 	HTTP_PORT = 80,
@@ -22,6 +24,17 @@ role_of(const struct hostname *name, uint16_t port)
 	return port == PROXY_PORT ? FLOW_PROXY : FLOW_WORLD;
 }
 
+static bool
+is_metadata(const struct flow *flow, const struct hostname *name)
+{
+	const struct lures *lures = flow->plane->run->lures;
+
+	if (flow->wanted.port != HTTP_PORT)
+		return false;
+	return name != NULL ? metadata_is_named(lures, name)
+			    : metadata_is_at(lures, &flow->wanted.address);
+}
+
 void
 aim_by_address(struct flow *flow)
 {
@@ -30,10 +43,12 @@ aim_by_address(struct flow *flow)
 
 	flow->by_name = name != NULL;
 	flow->role = FLOW_WORLD;
-	if (name == NULL)
-		return;
-	flow->host = *name;
-	flow->role = role_of(name, flow->wanted.port);
+	if (name != NULL) {
+		flow->host = *name;
+		flow->role = role_of(name, flow->wanted.port);
+	}
+	if (is_metadata(flow, name))
+		flow->role = FLOW_INTERNAL;
 	if (flow->role == FLOW_INTERNAL)
 		flow->own_leg = internal_leg;
 }

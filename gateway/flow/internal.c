@@ -1,14 +1,17 @@
 #include "gateway/flow/internal.h"
 
+#include "gateway/dns/names.h"
 #include "gateway/flow/exchange.h"
 #include "gateway/flow/flow.h"
 #include "gateway/flow/handbook.h"
 #include "gateway/flow/leg.h"
+#include "gateway/flow/metadata.h"
 #include "gateway/flow/notice.h"
 #include "gateway/flow/passport.h"
 #include "gateway/flow/petition.h"
 #include "gateway/proto/request.h"
 #include "gateway/proto/response.h"
+#include "gateway/run/run.h"
 #include "schema/event.h"
 #include "schema/json.h"
 #include "schema/limits.h"
@@ -27,6 +30,7 @@ struct internal {
 	const char *allowed; /* the method of this path, if it is one */
 	uint8_t id[EVENT_REQ_ID]; /* of the request */
 	bool is_head, is_form, too_long;
+	struct metadata metadata; /* instead of a row, where it is one */
 	struct passport *passport; /* of a question to the broker */
 	unsigned char body[LIMIT_INTERNAL_BODY];
 	size_t body_length;
@@ -159,6 +163,8 @@ set_fields(
 			       ? "application/json"
 			       : "application/problem+json";
 
+	if (internal->metadata.is_it)
+		return metadata_fields(&internal->metadata, &response->header);
 	if (header_set(&response->header, "Content-Type",
 		cursor_of_text(type)) != STATUS_OK ||
 	    header_set(&response->header, "Cache-Control",
@@ -182,13 +188,16 @@ write_answer(struct internal *internal, unsigned *ret_status)
 		return false;
 	out = cursor_writer_of(internal->answer, LIMIT_INTERNAL_ANSWER);
 	j = json_to(&out);
-	if (internal->too_long)
+	if (internal->metadata.is_it)
+		*ret_status = metadata_write(&internal->metadata, &out);
+	else if (internal->too_long)
 		*ret_status = put_notice(&j, 413, "The body is too long.");
 	else if (internal->row == NULL)
 		*ret_status = answer_nothing(internal, &j);
 	else
 		*ret_status = internal->row->answer(internal, &j);
-	cursor_put_u8(&out, '\n');
+	if (!internal->metadata.is_it)
+		cursor_put_u8(&out, '\n');
 	internal->answer_length = out.used;
 	smaller = realloc(internal->answer, out.used);
 	if (smaller != NULL)
@@ -310,7 +319,10 @@ take_request(struct leg *leg, const struct leg_request *request)
 
 	memcpy(internal->id, request->id, sizeof(internal->id));
 	internal->is_head = strcmp(method, "HEAD") == 0;
-	for (size_t i = 0; i < ENDPOINTS; i++) {
+	if (!names_is_internal(&internal->flow->host))
+		metadata_find(internal->flow->plane->run->lures, request,
+		    &internal->metadata);
+	for (size_t i = 0; !internal->metadata.is_it && i < ENDPOINTS; i++) {
 		if (!cursor_equals(request->path, endpoints[i].path))
 			continue;
 		internal->allowed = endpoints[i].method;

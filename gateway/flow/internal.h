@@ -9,6 +9,9 @@
  *   POST /v1/token, /v1/introspect, /v1/revoke
  *                     tokens of the run's identity: see passport.h
  *
+ * The look-alikes of the clouds' metadata services answer here, too: see
+ * metadata.h.
+ *
  * It needs no rule and no credential: only the run's sandbox can reach these
  * listeners.  Each request has its rows like any other.  What is no endpoint
  * is answered with a problem document (RFC 9457).

@@ -118,6 +118,18 @@ lures_at(const struct lures *lures, size_t which)
 }
 
 const struct order_lure *
+lures_cloud(const struct lures *lures, enum order_cloud cloud, bool signs)
+{
+	if (lures == NULL)
+		return NULL;
+	for (size_t i = 0; i < lures->count; i++)
+		if (lures->list[i].cloud == cloud &&
+		    lures->list[i].signs == signs)
+			return &lures->list[i];
+	return NULL;
+}
+
+const struct order_lure *
 lures_signing(const struct lures *lures, const char *credential)
 {
 	if (lures == NULL)

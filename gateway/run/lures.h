@@ -46,6 +46,13 @@ const struct order_lure *lures_at(const struct lures *lures, size_t which);
 size_t lures_values(const struct lures *lures, const char *credential,
     struct cursor ret[LIMIT_NEEDLES]);
 
+/*
+ * The one that the look-alike of a cloud's metadata service tells, or the key
+ * to sign with that belongs to it; NULL: this run has no such service.
+ */
+const struct order_lure *lures_cloud(
+    const struct lures *lures, enum order_cloud cloud, bool signs);
+
 /* The one of that credential that is a key to sign with, or NULL. */
 const struct order_lure *lures_signing(
     const struct lures *lures, const char *credential);
