@@ -1,5 +1,6 @@
 #include "gateway/audit/keeper.h"
 
+#include "gateway/audit/enclosure.h"
 #include "gateway/audit/tend.h"
 #include "gateway/proc/clock.h"
 #include "gateway/proc/fdpass.h"
@@ -11,10 +12,12 @@
 #include "schema/status.h"
 
 #include <event2/event.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/queue.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -34,8 +37,8 @@ struct asked {
 
 struct keeper {
 	struct loop *loop;
-	const char *audit;
-	struct spawned spawned; /* pidfd is -1 when there is none */
+	struct spawned nurse; /* pidfd is -1 when there is none */
+	int nursery; /* where a keeper is asked for */
 	int fd; /* -1: it has died, and none took its place */
 	unsigned deaths; /* since a job was answered */
 	struct event *readable;
@@ -64,30 +67,77 @@ answer(const char *audit, struct cursor packet)
 		used = snprintf(text, sizeof(text), "!%s",
 		    problem.text[0] == '\0' ? status_name(status)
 					    : problem.text);
-	/* Its parent may be gone; then there is nobody to tell. */
+	/* The writer may be gone; then there is nobody to tell. */
 	if (used > 0 && (size_t)used < sizeof(text))
 		(void)!fdpass_send(KEPT_FD, text, (size_t)used, NULL, 0);
+}
+
+/* The next packet of descriptor 3; its descriptors are the caller's. */
+static int
+await(unsigned char *bytes, size_t size, size_t *ret_length,
+    struct fdpass *ret_fds)
+{
+	struct pollfd wait = { .fd = KEPT_FD, .events = POLLIN };
+	int status = STATUS_AGAIN;
+
+	while (status == STATUS_AGAIN) {
+		if (poll(&wait, 1, -1) < 0)
+			continue;
+		status =
+		    fdpass_receive(KEPT_FD, bytes, size, ret_length, ret_fds);
+	}
+	return status;
+}
+
+static void
+serve(const char *audit)
+{
+	unsigned char bytes[64];
+	struct fdpass fds = { .count = 0 };
+	struct problem problem;
+	size_t length;
+
+	if (enclosure_enter(CONFINE_KEEPER, audit, &problem) != STATUS_OK) {
+		log_error("%s", problem.text);
+		return;
+	}
+	while (await(bytes, sizeof(bytes), &length, &fds) == STATUS_OK) {
+		fdpass_done(&fds);
+		answer(audit, cursor_of(bytes, length));
+	}
+}
+
+/* A keeper of its own, which dies with us; fd becomes its descriptor 3. */
+static void
+bear(const char *audit, int fd)
+{
+	pid_t self = getpid(), child = fork();
+
+	if (child != 0)
+		return;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == self &&
+	    dup3(fd, KEPT_FD, O_CLOEXEC) == KEPT_FD &&
+	    close_range(KEPT_FD + 1, ~0U, 0) == 0)
+		serve(audit);
+	_exit(0);
 }
 
 void
 keeper_serve(const char *audit)
 {
+	struct sigaction forget = { .sa_handler = SIG_IGN };
 	unsigned char bytes[64];
 	struct fdpass fds = { .count = 0 };
-	int status = STATUS_AGAIN;
 	size_t length;
 
 	(void)setpriority(PRIO_PROCESS, 0, LOWEST);
-	while (status == STATUS_OK || status == STATUS_AGAIN) {
-		struct pollfd wait = { .fd = KEPT_FD, .events = POLLIN };
-
-		if (poll(&wait, 1, -1) < 0)
-			continue;
-		status = fdpass_receive(
-		    KEPT_FD, bytes, sizeof(bytes), &length, &fds);
+	/* Nobody waits for a child. */
+	if (sigaction(SIGCHLD, &forget, NULL) != 0)
+		return;
+	while (await(bytes, sizeof(bytes), &length, &fds) == STATUS_OK) {
+		if (fds.count == 1)
+			bear(audit, fds.fds[0]);
 		fdpass_done(&fds);
-		if (status == STATUS_OK)
-			answer(audit, cursor_of(bytes, length));
 	}
 }
 
@@ -132,13 +182,14 @@ static void on_readable(evutil_socket_t fd, short what, void *arg);
 
 /*
  * Another run of our own program: a fork of a process that has a database open
- * may not open one.  It needs no environment.
+ * may not open one, and who is confined starts no program.  It needs no
+ * environment.
  */
 static int
-begin(struct keeper *keeper, struct problem *reterr)
+begin_nurse(struct keeper *keeper, const char *audit, struct problem *reterr)
 {
-	const char *const argv[] = { "exeat-audit", KEEPER_OPTION,
-		keeper->audit, NULL };
+	const char *const argv[] = { "exeat-audit", KEEPER_OPTION, audit,
+		NULL };
 	const char *const envp[] = { NULL };
 	struct spawn spawn = { .path = "/proc/self/exe",
 		.argv = argv,
@@ -150,12 +201,26 @@ begin(struct keeper *keeper, struct problem *reterr)
 
 	if (fdpass_pair(pair) != STATUS_OK)
 		return problem_errno(reterr, "cannot start the keeper");
-	keeper->fd = pair[0];
+	keeper->nursery = pair[0];
 	spawn.fds[KEPT_FD] = pair[1];
-	status = spawn_start(&spawn, &keeper->spawned, reterr);
+	status = spawn_start(&spawn, &keeper->nurse, reterr);
+	(void)close(pair[1]);
+	return status;
+}
+
+static int
+begin(struct keeper *keeper, struct problem *reterr)
+{
+	int pair[2], status;
+
+	if (fdpass_pair(pair) != STATUS_OK)
+		return problem_errno(reterr, "cannot start the keeper");
+	keeper->fd = pair[0];
+	status = fdpass_send(keeper->nursery, "", 1, &pair[1], 1);
 	(void)close(pair[1]);
 	if (status != STATUS_OK)
-		return status;
+		return problem_set(
+		    reterr, "cannot start the keeper: %s", status_name(status));
 	keeper->readable = event_new(loop_base(keeper->loop), keeper->fd,
 	    EV_READ | EV_PERSIST, on_readable, keeper);
 	if (keeper->readable == NULL || event_add(keeper->readable, NULL) != 0)
@@ -163,22 +228,33 @@ begin(struct keeper *keeper, struct problem *reterr)
 	return STATUS_OK;
 }
 
-/* Nothing is left of the process, nor of our end of the channel. */
+/* Nothing is left of our end of the channel. */
 static void
 end(struct keeper *keeper)
 {
-	int ended;
-
 	if (keeper->readable != NULL)
 		event_free(keeper->readable);
 	keeper->readable = NULL;
 	if (keeper->fd >= 0)
 		(void)close(steal_fd(&keeper->fd));
-	if (keeper->spawned.pidfd < 0)
+}
+
+/* The keeper dies with its nurse, and its end of the channel closes. */
+static void
+end_nurse(struct keeper *keeper)
+{
+	struct pollfd wait = { .fd = keeper->fd };
+	int ended;
+
+	if (keeper->nursery >= 0)
+		(void)close(steal_fd(&keeper->nursery));
+	if (keeper->nurse.pidfd < 0)
 		return;
-	(void)spawn_kill(&keeper->spawned, SIGKILL);
-	(void)spawn_wait(&keeper->spawned, LIMIT_KEEPER_MS, &ended);
-	spawned_done(&keeper->spawned);
+	(void)spawn_kill(&keeper->nurse, SIGKILL);
+	(void)spawn_wait(&keeper->nurse, LIMIT_KEEPER_MS, &ended);
+	spawned_done(&keeper->nurse);
+	if (keeper->fd >= 0)
+		(void)!poll(&wait, 1, LIMIT_KEEPER_MS);
 }
 
 /* Whoever waits for it is told; what was asked is asked again by them. */
@@ -222,11 +298,12 @@ keeper_new(struct loop *loop, const char *audit, struct keeper **ret,
 	if (keeper == NULL)
 		return problem_set(reterr, "no memory for the keeper");
 	keeper->fd = -1;
-	keeper->spawned.pidfd = -1;
+	keeper->nursery = -1;
+	keeper->nurse.pidfd = -1;
 	keeper->loop = loop;
-	keeper->audit = audit;
 	TAILQ_INIT(&keeper->queue);
-	if (begin(keeper, reterr) != STATUS_OK) {
+	if (begin_nurse(keeper, audit, reterr) != STATUS_OK ||
+	    begin(keeper, reterr) != STATUS_OK) {
 		keeper_free(keeper);
 		return STATUS_PROBLEM;
 	}
@@ -264,6 +341,7 @@ keeper_free(struct keeper *keeper)
 		return;
 	if (keeper->fd >= 0)
 		settle(keeper);
+	end_nurse(keeper);
 	end(keeper);
 	/* Whatever was not done is done by the next writer's. */
 	for (asked = TAILQ_FIRST(&keeper->queue); asked != NULL; asked = next) {

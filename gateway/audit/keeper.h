@@ -7,6 +7,9 @@
  * row, and the two share no handle.  One that dies is told of in the log and
  * another one takes its place; it dies with the writer, and whatever it was
  * doing is done again by the next.
+ *
+ * Between the two stands a nurse, which is started before anything is open or
+ * confined, and does nothing but fork keepers.
  */
 #ifndef GATEWAY_AUDIT_KEEPER_H
 #define GATEWAY_AUDIT_KEEPER_H
@@ -29,7 +32,7 @@ typedef void keeper_done(void *arg, const char *problem);
 /* The words of the program that become it: this, and the audit. */
 #define KEEPER_OPTION "--keep"
 
-/* In that program: does jobs from descriptor 3 until the writer has gone. */
+/* In that program: the nurse, until the writer has gone from descriptor 3. */
 void keeper_serve(const char *audit);
 
 /* Borrows both for its life. */

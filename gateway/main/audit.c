@@ -16,6 +16,7 @@
  */
 #include "gateway/audit/client.h"
 #include "gateway/audit/door.h"
+#include "gateway/audit/enclosure.h"
 #include "gateway/audit/keeper.h"
 #include "gateway/audit/segment.h"
 #include "gateway/audit/store.h"
@@ -293,6 +294,8 @@ begin(struct program *program, struct problem *reterr)
 	int status =
 	    keeper_new(program->loop, program->path, &program->keeper, reterr);
 
+	if (status == STATUS_OK)
+		status = enclosure_enter(CONFINE_WRITER, program->path, reterr);
 	if (status == STATUS_OK)
 		status = store_open(program->path, program->segment_rows,
 		    &program->store, reterr);

@@ -147,11 +147,53 @@ static const struct allowed files[] = {
 	{ .number = SYS_fchmod },
 };
 
+/* SQLite, and what stands beside its file. */
+static const struct allowed keeper[] = {
+	{ .number = SYS_pread64 },
+	{ .number = SYS_pwrite64 },
+	{ .number = SYS_ftruncate },
+	{ .number = SYS_fallocate },
+	{ .number = SYS_faccessat },
+	{ .number = SYS_faccessat2 },
+	{ .number = SYS_fchmodat }, /* what is sealed is read-only */
+	{ .number = SYS_readlinkat },
+	{ .number = SYS_getdents64 },
+	{ .number = SYS_fstatfs },
+	{ .number = SYS_statfs },
+	{ .number = SYS_getcwd },
+	{ .number = SYS_fchown }, /* root's log belongs to whose file it is */
+	{ .number = SYS_umask },
+	{ .number = SYS_getgid },
+	{ .number = SYS_getegid },
+	{ .number = SYS_clock_nanosleep }, /* the file is locked */
+#if defined(__x86_64__)
+	/* as its C library still calls them */
+	{ .number = SYS_access },
+	{ .number = SYS_chmod },
+	{ .number = SYS_readlink },
+	{ .number = SYS_rename },
+	{ .number = SYS_unlink },
+#endif
+};
+
+static const struct allowed writer[] = {
+	{ .number = SYS_accept4 },
+	{ .number = SYS_getsockopt }, /* who connects */
+	{ .number = SYS_getsockname },
+	/* another keeper, and its end */
+	{ .number = SYS_socketpair },
+	{ .number = SYS_pidfd_send_signal },
+	{ .number = SYS_waitid },
+	{ .number = SYS_wait4 },
+	{ .number = SYS_sched_yield },
+};
+
 #define LIST(list) .calls = (list), .count = sizeof(list) / sizeof((list)[0])
 
 static const struct program {
 	const struct allowed *calls; /* beside the common ones */
 	size_t count;
+	bool database; /* SQLite's calls, too */
 	bool network; /* that of the internet; for others a socket is deadly */
 	bool reads; /* opens files anywhere: no wall */
 } programs[] = {
@@ -159,6 +201,8 @@ static const struct program {
 	[CONFINE_GATEWAY] = { LIST(gateway), .network = true },
 	[CONFINE_FETCH] = { LIST(gateway), .network = true },
 	[CONFINE_LOOKOUT] = { LIST(lookout), .reads = true },
+	[CONFINE_WRITER] = { LIST(writer), .database = true },
+	[CONFINE_KEEPER] = { .database = true },
 };
 
 static_assert(sizeof(programs) / sizeof(programs[0]) == CONFINE_PROGRAM_COUNT,
@@ -225,6 +269,8 @@ keep_to(const struct program *program, bool with_files)
 		    &filter, sockets, sizeof(sockets) / sizeof(sockets[0]));
 	put_list(&filter, common, sizeof(common) / sizeof(common[0]));
 	put_list(&filter, program->calls, program->count);
+	if (program->database)
+		put_list(&filter, keeper, sizeof(keeper) / sizeof(keeper[0]));
 	if (with_files)
 		put_list(&filter, files, sizeof(files) / sizeof(files[0]));
 	bpf_answer(&filter, SECCOMP_RET_ERRNO | EPERM);

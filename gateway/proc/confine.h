@@ -21,6 +21,8 @@ enum confine_program {
 	CONFINE_GATEWAY, /* keeps sockets of the internet, and makes more */
 	CONFINE_FETCH, /* likewise, with libcurl in it */
 	CONFINE_LOOKOUT, /* reads files anywhere, and changes none */
+	CONFINE_WRITER, /* SQLite in one folder, and who connects there */
+	CONFINE_KEEPER, /* the same, and nobody connects */
 	CONFINE_PROGRAM_COUNT
 };
 

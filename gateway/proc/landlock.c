@@ -36,15 +36,18 @@ known_rights(long version)
 	return rights;
 }
 
+#define TRUNCATE (UINT64_C(1) << 14)
+
 static int
-allow(int rules, int folder)
+allow(int rules, int folder, uint64_t known)
 {
 	struct landlock_path_beneath_attr beneath = {
-		.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE |
-				  LANDLOCK_ACCESS_FS_WRITE_FILE |
-				  LANDLOCK_ACCESS_FS_READ_DIR |
-				  LANDLOCK_ACCESS_FS_MAKE_REG |
-				  LANDLOCK_ACCESS_FS_REMOVE_FILE,
+		.allowed_access =
+		    LANDLOCK_ACCESS_FS_READ_FILE |
+		    LANDLOCK_ACCESS_FS_WRITE_FILE |
+		    LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+		    LANDLOCK_ACCESS_FS_MAKE_SOCK |
+		    LANDLOCK_ACCESS_FS_REMOVE_FILE | (known & TRUNCATE),
 		.parent_fd = folder
 	};
 
@@ -75,7 +78,7 @@ landlock_close(int folder, bool network)
 	rules = (int)syscall(SYS_landlock_create_ruleset, &ruleset, size, 0);
 	if (rules < 0)
 		return STATUS_SYSTEM;
-	status = allow(rules, folder);
+	status = allow(rules, folder, ruleset.files);
 	if (status == STATUS_OK &&
 	    syscall(SYS_landlock_restrict_self, rules, 0) != 0)
 		status = STATUS_SYSTEM;

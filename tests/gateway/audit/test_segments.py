@@ -432,6 +432,16 @@ os.kill(os.getpid(), signal.SIGKILL)
         self.expect(path, "event")
 
 
+def is_sanitized():
+    with open(os.path.join(BUILD, "exeat-audit"), "rb") as program:
+        return b"__asan_init" in program.read()
+
+
+def is_confined(pid):
+    with open("/proc/%d/status" % pid, encoding="ascii") as status:
+        return "\nSeccomp:\t2\n" in status.read()
+
+
 def children(pid):
     """Of that process, and not ended."""
     found = []
@@ -451,10 +461,12 @@ class Keeper(Case):
         with subprocess.Popen([FILL, path, "a", "20000", "9000"], stderr=said,
                               stdout=subprocess.PIPE, bufsize=0) as filler:
             writer = int(filler.stdout.readline())
+            self.assertTrue(is_sanitized() or is_confined(writer))
             killed = []
             # It fills on while this looks; both have an end.
             while len(killed) < 3 and filler.poll() is None:
-                for pid in children(writer):
+                # Between the two stands the nurse.
+                for pid in sum(map(children, children(writer)), []):
                     if pid not in killed:
                         os.kill(pid, signal.SIGKILL)
                         killed.append(pid)

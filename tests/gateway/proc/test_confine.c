@@ -274,6 +274,18 @@ replace_in_folder(void)
 	return WENT_WELL;
 }
 
+/* As SQLite does with its log. */
+static int
+cut_in_folder(void)
+{
+	int fd = openat(folder_fd, "log", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0 || pwrite(fd, "text", 4, 0) != 4 || ftruncate(fd, 2) != 0 ||
+	    close(fd) != 0 || unlinkat(folder_fd, "log", 0) != 0)
+		return errno;
+	return WENT_WELL;
+}
+
 static int
 climb_out_of_folder(void)
 {
@@ -283,27 +295,36 @@ climb_out_of_folder(void)
 }
 
 static void
-a_broker_with_a_folder_handles_files_in_there_alone(void **state)
+assert_folder_alone(enum confine_program who)
 {
 	static attempt *const others[] = { read_file, write_file,
 		climb_out_of_folder };
 
+	assert_int_equal(
+	    confined_in(who, folder_fd, replace_in_folder), WENT_WELL);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_int_equal(
+		    confined_in(who, folder_fd, others[i]), EACCES);
+	assert_int_equal(confined_in(who, folder_fd, make_folder), EPERM);
+	assert_int_equal(confined_in(who, folder_fd, fork_again), EPERM);
+	assert_int_equal(confined_in(who, folder_fd, inet), 128 + SIGSYS);
+	assert_int_equal(confined_in(who, folder_fd, program), 128 + SIGSYS);
+}
+
+static void
+who_has_a_folder_handles_files_in_there_alone(void **state)
+{
 	(void)state;
 	if (is_sanitized())
 		skip();
 	assert_non_null(mkdtemp(kept));
 	folder_fd = open(kept, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(folder_fd >= 0);
+	assert_folder_alone(CONFINE_BROKER);
+	assert_folder_alone(CONFINE_WRITER);
+	assert_folder_alone(CONFINE_KEEPER);
 	assert_int_equal(
-	    confined_in(CONFINE_BROKER, folder_fd, replace_in_folder),
-	    WENT_WELL);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		assert_int_equal(
-		    confined_in(CONFINE_BROKER, folder_fd, others[i]), EACCES);
-	assert_int_equal(
-	    confined_in(CONFINE_BROKER, folder_fd, make_folder), EPERM);
-	assert_int_equal(
-	    confined_in(CONFINE_BROKER, folder_fd, inet), 128 + SIGSYS);
+	    confined_in(CONFINE_WRITER, folder_fd, cut_in_folder), WENT_WELL);
 	assert_int_equal(close(folder_fd), 0);
 	assert_int_equal(rmdir(kept), 0);
 }
@@ -318,8 +339,7 @@ main(void)
 		cmocka_unit_test(
 		    who_looks_for_programs_reads_and_changes_nothing),
 		cmocka_unit_test(a_gateway_keeps_the_internet_and_nothing_else),
-		cmocka_unit_test(
-		    a_broker_with_a_folder_handles_files_in_there_alone),
+		cmocka_unit_test(who_has_a_folder_handles_files_in_there_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
