@@ -268,6 +268,9 @@ class Bucket:
                 name, _, value = line.partition(":")
                 fields.setdefault(name.lower(), []).append(value.strip())
             body = rest
+            # botocore takes a TLS ticket for an answer and waits for one.
+            if "expect" in fields:
+                peer.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
             if "chunked" in fields.get("transfer-encoding", [""])[0]:
                 body = self.unchunk(peer, rest)
             else:

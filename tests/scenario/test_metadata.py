@@ -68,6 +68,8 @@ s3 = botocore.session.get_session().create_client(
     verify=os.environ["SSL_CERT_FILE"])
 print(s3._request_signer._credentials.method)
 s3.head_object(Bucket="b", Key="a b+c/d")
+# It sends no body before it is told to go on.
+s3.put_object(Bucket="b", Key="k", Body=b"five!" * 20000)
 print("done")
 '''
 
@@ -172,7 +174,8 @@ class Metadata(Lender):
         served, out = self.aws("import os\n" + BOTOCORE)
         self.assertEqual(out, ["container-role", "done"])
         self.assertEqual([heard[:2] for heard in served.heard],
-                         [("HEAD", "/b/a%20b%2Bc/d")])
+                         [("HEAD", "/b/a%20b%2Bc/d"), ("PUT", "/b/k")])
+        self.assertEqual(served.heard[1][3], b"five!" * 20000)
 
     def test_the_sdk_of_google_finds_it(self):
         self.assertEqual(self.google("import os\n" + GOOGLE_AUTH),
