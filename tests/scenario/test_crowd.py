@@ -151,10 +151,11 @@ class Crowd(World):
         for number in range(2):
             with open(self.result_of(number)) as source:
                 results.append(json.load(source)["changes"])
-        self.assertEqual(sorted(one["conflict"] for one in results), [0, 1])
+        # Seen when it is collected, or when it is about to be put there.
+        self.assertEqual(sorted(one["held"] for one in results), [0, 1])
         with open(os.path.join(self.workspace, "both")) as source:
             first = int(source.read())
-        self.assertEqual(results[first]["conflict"], 0)
+        self.assertEqual(results[first]["held"], 0)
         # The second's is kept, and named.
         self.assertEqual(os.listdir(self.boxes()), [self.name_of(1 - first)])
 
