@@ -327,6 +327,9 @@ class Protocols(Story):
         host = self.host()
         client = self.open(host, self.tls.port)
         self.assertEqual("h2", client.do("tls", name=host, alpn=["h2"])["alpn"])
+        # Who closes with the server's SETTINGS unread resets the connection.
+        client.do("shutdown")
+        self.assertEqual("eof", client.rest()[1])
         client.close()
         self.assertEqual(b"", self.accept(self.tls).nothing())
         self.expect_rows(host, "flow_open allow none None",
