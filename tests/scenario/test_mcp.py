@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -173,13 +174,12 @@ print(fetch("http://api.test:%s/mcp" % words[0],
                         self.web.port, CALL % "read")
         self.assertEqual(said, "403")
 
-    @unittest.skipUnless(os.environ.get("EXEAT_FULL") == "1",
-                         "it installs packages: EXEAT_FULL=1 runs it")
-    def test_real_client_and_server_of_the_protocol(self):
+    def converse(self, scheme, *packages):
+        """A client of npm to a server of npm; what the server has heard."""
         folder = tempfile.mkdtemp(dir=self.shared)
         done = subprocess.run(
             ["npm", "install", "--silent", "--no-audit", "--no-fund",
-             "@modelcontextprotocol/sdk@1.12.0", "express@5"], cwd=folder,
+             "@modelcontextprotocol/sdk@1.12.0", *packages], cwd=folder,
             env={"PATH": os.environ["PATH"], "HOME": folder},
             capture_output=True, text=True, timeout=200)
         if done.returncode != 0:
@@ -187,22 +187,26 @@ print(fetch("http://api.test:%s/mcp" % words[0],
         for name, text in (("server.mjs", SERVER), ("client.mjs", CLIENT)):
             with open(os.path.join(folder, name), "w") as out:
                 out.write(text)
-        server = subprocess.Popen(["node", "server.mjs"], cwd=folder,
-                                  stdout=subprocess.PIPE, text=True)
+        server = subprocess.Popen(
+            ["node", "--no-warnings", "server.mjs", scheme,
+             os.path.join(self.shared, "origin.pem"),
+             os.path.join(self.shared, "origin.key")], cwd=folder,
+            stdout=subprocess.PIPE, text=True)
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
         self.addCleanup(server.stdout.close)
-        port = int(server.stdout.readline())
+        there = types.SimpleNamespace(port=int(server.stdout.readline()))
         shutil.copytree(folder, os.path.join(self.workspace, "mcp"))
-        rule = {"id": "tools", "host": ["api.test"], "port": [port],
-                "resolve": "127.0.0.1", "private": True, "access": "write",
-                "mcp": {"methods": ["initialize", "notifications/*",
-                                    "tools/*"], "tools": ["add"]}}
+        rules = [
+            self.rule("tools", "api.test", there, ca=scheme == "https",
+                      access="write", mcp={
+                          "methods": ["initialize", "notifications/*",
+                                      "tools/*"], "tools": ["add"]}),
+            self.rule("stream", "api.test", there, ca=scheme == "https",
+                      access="read")]
         code, out, err = self.run_box(
-            [rule, {k: v for k, v in dict(rule, id="stream",
-                                          access="read").items()
-                    if k != "mcp"}], "node", "mcp/client.mjs",
-            "http://api.test:%d/mcp" % port)
+            rules, "node", "mcp/client.mjs",
+            "%s://api.test:%d/mcp" % (scheme, there.port))
         self.assertEqual(code, 0, err + out)
         self.assertIn("tools add,wipe", out)
         self.assertIn("add 5", out)
@@ -213,17 +217,40 @@ print(fetch("http://api.test:%s/mcp" % words[0],
         self.assertIn(("initialize", None), calls)
         self.assertIn(("tools/call", "add"), calls)
         self.assertNotIn(("tools/call", "wipe"), calls)
+        server.kill()
+        return out, server.stdout.read().split()
+
+    @unittest.skipUnless(os.environ.get("EXEAT_FULL") == "1",
+                         "it installs packages: EXEAT_FULL=1 runs it")
+    def test_real_client_and_server_of_the_protocol(self):
+        _, heard = self.converse("http")
+        self.assertEqual(set(heard), {"1.1"})
+
+    @unittest.skipUnless(os.environ.get("EXEAT_FULL") == "1",
+                         "it installs packages: EXEAT_FULL=1 runs it")
+    def test_real_client_and_server_over_http2(self):
+        out, heard = self.converse("https", "undici@6")
+        self.assertEqual(set(heard), {"2.0"})
+        self.assertIn("spoken h2", out)
 
 
 SERVER = r'''
-import express from "express";
+import http from "node:http";
+import http2 from "node:http2";
+import { readFileSync } from "node:fs";
+import { json } from "node:stream/consumers";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from
   "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { z } from "zod";
-const app = express();
-app.use(express.json());
-app.post("/mcp", async (req, res) => {
+const [scheme, cert, key] = process.argv.slice(2);
+async function on_request(req, res) {
+  console.log(req.httpVersion);
+  if (req.method !== "POST") {
+    res.writeHead(405);
+    res.end();
+    return;
+  }
   const server = new McpServer({ name: "t", version: "1" });
   server.tool("add", { a: z.number(), b: z.number() }, async ({ a, b }) => (
     { content: [{ type: "text", text: String(a + b) }] }));
@@ -232,20 +259,31 @@ app.post("/mcp", async (req, res) => {
   const transport = new StreamableHTTPServerTransport(
     { sessionIdGenerator: undefined });
   await server.connect(transport);
-  await transport.handleRequest(req, res, req.body);
-});
-app.all("/mcp", (req, res) => res.status(405).end());
-const listener = app.listen(0, "127.0.0.1", () =>
-  console.log(listener.address().port));
+  await transport.handleRequest(req, res, await json(req));
+}
+const listener = scheme === "http" ? http.createServer(on_request) :
+  http2.createSecureServer({ cert: readFileSync(cert),
+    key: readFileSync(key) }, on_request);
+listener.listen(0, "127.0.0.1", () => console.log(listener.address().port));
 '''
 
 CLIENT = r'''
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from
   "@modelcontextprotocol/sdk/client/streamableHttp.js";
+const url = new URL(process.argv[2]);
+if (url.protocol === "https:") {
+  const { Agent, buildConnector, setGlobalDispatcher } = await
+    import("undici");
+  const connect = buildConnector({ allowH2: true });
+  setGlobalDispatcher(new Agent({ allowH2: true, connect: (to, done) =>
+    connect(to, (error, socket) => {
+      if (socket) console.log("spoken " + socket.alpnProtocol);
+      done(error, socket);
+    }) }));
+}
 const client = new Client({ name: "c", version: "1" });
-await client.connect(new StreamableHTTPClientTransport(
-  new URL(process.argv[2])));
+await client.connect(new StreamableHTTPClientTransport(url));
 const { tools } = await client.listTools();
 console.log("tools " + tools.map((tool) => tool.name).join());
 const sum = await client.callTool({ name: "add", arguments: { a: 2, b: 3 } });
